@@ -179,11 +179,11 @@ def _help(setting: Setting) -> str:
     return text.strip()
 
 
-def _several(setting: Setting, text: str) -> tuple[int | str, ...]:
-    """The parts of a text with commas, as the setting has each of them."""
+def _several(setting: Setting, text: str) -> tuple[int, ...]:
+    """The whole numbers of a text with commas between them."""
     parts = [part.strip() for part in text.split(",")]
     try:
-        return tuple(setting.each(part) for part in parts if part)
+        return tuple(int(part) for part in parts if part)
     except ValueError:
         raise InputError(f"{setting.option} takes numbers like 0,1 but got '{text}'") from None
 

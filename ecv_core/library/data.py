@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -72,32 +72,32 @@ class Data:
         """
         from ecv_core.dataset.own.roles import roles_by_names
 
-        table = _to_pandas(frame)
+        table = _as_pandas(frame)
+        if table is None:
+            raise InputError(f"data of the type {type(frame).__name__} cannot be used; {_DATA}")
         names = [str(name) for name in table.columns]
-        columns = dict(zip(ROLES, (user, item, rating, timestamp, cluster), strict=True))
-        _check_columns(columns.values(), names)
+        named_columns = dict(zip(ROLES, (user, item, rating, timestamp, cluster), strict=True))
         first_rows = table.head(_TELLING_ROWS).astype(str).to_numpy().tolist()
-        places = roles_by_names(names, first_rows)
-        for role, name in columns.items():
-            if name is not None:
-                places[role] = names.index(name)
+        # Role -> place of its column in the table: as recognised, unless the caller has named it.
+        place_of_role = roles_by_names(names, first_rows)
+        for role, name in named_columns.items():
+            if name is None:
+                continue
+            if name not in names:
+                raise InputError(f"the table has no column '{name}'; it has {_first_names(names)}")
+            place_of_role[role] = names.index(name)
         for role, option in (("user_id", "user"), ("item_id", "item")):
-            if role not in places:
+            if role not in place_of_role:
                 raise InputError(
                     f"none of the columns {_first_names(names)} is recognised as the {option}; say "
                     f"which it is: ecv.Data.from_frame(table, {option}='...')"
                 )
-        if places["user_id"] == places["item_id"]:
-            raise InputError(f"'{names[places['user_id']]}' is the user and the item; name both")
-        roles = [role for role in ROLES if role in places]
-        return cls(table.iloc[:, [places[role] for role in roles]].set_axis(roles, axis=1))
-
-
-def _check_columns(columns: Iterable[str | None], names: Sequence[str]) -> None:
-    """Refuse a column that the table does not have. Raises: InputError."""
-    for name in columns:
-        if name is not None and name not in names:
-            raise InputError(f"the table has no column '{name}'; it has {_first_names(names)}")
+        user_place = place_of_role["user_id"]
+        if user_place == place_of_role["item_id"]:
+            raise InputError(f"'{names[user_place]}' is the user and the item; name both")
+        roles = [role for role in ROLES if role in place_of_role]
+        columns = table.iloc[:, [place_of_role[role] for role in roles]]
+        return cls(columns.set_axis(roles, axis=1))
 
 
 def as_data(source: object) -> Data:
@@ -106,8 +106,9 @@ def as_data(source: object) -> Data:
         return source
     if isinstance(source, Interactions):
         return _from_interactions(source)
-    if _is_frame(source):
-        return Data.from_frame(source)
+    frame = _as_pandas(source)
+    if frame is not None:
+        return Data.from_frame(frame)
     if issparse(source):
         return _from_matrix(source)
     if _is_dense_matrix(source):
@@ -119,15 +120,18 @@ def as_data(source: object) -> Data:
     raise InputError(f"data of the type {type(source).__name__} cannot be used; {_DATA}")
 
 
-def _is_frame(source: object) -> bool:
+def _as_pandas(source: Any) -> pd.DataFrame | None:  # noqa: ANN401  any object
+    """A frame of pandas, or of a library whose frames can become one; None for anything else."""
     import pandas as pd
 
-    return isinstance(source, pd.DataFrame) or hasattr(source, "to_pandas") or _is_lazy(source)
-
-
-def _is_lazy(source: object) -> bool:
-    """Whether it is a frame of polars that is not computed yet."""
-    return hasattr(source, "collect_schema") and not hasattr(source, "to_pandas")
+    # A lazy frame of polars has no `to_pandas` before it is computed.
+    if hasattr(source, "collect_schema") and not hasattr(source, "to_pandas"):
+        source = source.collect()
+    if hasattr(source, "to_pandas"):
+        source = source.to_pandas()
+    if isinstance(source, pd.DataFrame):
+        return source
+    return None
 
 
 def _is_dense_matrix(source: object) -> TypeGuard[NDArray[Any]]:
@@ -196,6 +200,7 @@ def dataset_id(data: object) -> str:
         digest.update(role.encode())
         if role in _TEXTS:
             for value in column.to_pylist():
+                # With its length before each text 'ab' and 'c' differ from 'a' and 'bc'.
                 digest.update(f"{len(value)}:{value}".encode())
         else:
             digest.update(column.to_numpy().tobytes())
@@ -234,19 +239,6 @@ def add(given: object, name: str) -> str:
         column_of_role = {role: role for role in columns}
         add_file(name, path, column_of_role, no_report)
     return name
-
-
-def _to_pandas(frame: object) -> pd.DataFrame:
-    import pandas as pd
-
-    table: Any = frame
-    if _is_lazy(table):
-        table = table.collect()
-    if hasattr(table, "to_pandas"):
-        table = table.to_pandas()
-    if not isinstance(table, pd.DataFrame):
-        raise InputError(f"data of the type {type(frame).__name__} cannot be used; {_DATA}")
-    return table
 
 
 def _first_names(names: Sequence[str]) -> str:

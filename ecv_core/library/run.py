@@ -95,7 +95,7 @@ class Run:
     @property
     def interval(self) -> tuple[float, float] | None:
         """What the rule goes by: see `interval_kind`; None where there is none yet."""
-        return self._interval_of_document("interval")
+        return self._document["interval"]
 
     @property
     def interval_kind(self) -> IntervalKind | None:
@@ -112,25 +112,17 @@ class Run:
         new_data = self._document["new_data"]
         if new_data is None:
             return None
-        low, high = new_data["interval"]
-        return low, high
+        return new_data["interval"]
 
     @property
     def mean_interval(self) -> tuple[float, float] | None:
         """The interval of that mean, of these folds and users, Student's t; None for one fold."""
-        return self._interval_of_document("mean_interval")
+        return self._document["mean_interval"]
 
     @property
     def stop_interval(self) -> tuple[float, float] | None:
         """The same, wide enough to allow for how the rule came to stop there."""
-        return self._interval_of_document("stop_interval")
-
-    def _interval_of_document(self, name: str) -> tuple[float, float] | None:
-        ends = self._document[name]
-        if not ends:  # There is no interval yet, as after the first fold.
-            return None
-        low, high = ends
-        return low, high
+        return self._document["stop_interval"]
 
     @property
     def difference_percent(self) -> float | None:

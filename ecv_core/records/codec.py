@@ -81,12 +81,14 @@ _WITHOUT_VALUE = {"missing": "is missing", "timezone_aware": "has no time zone"}
 """What pydantic calls an error -> its words, where the value would tell nothing."""
 
 
-def what_is_wrong(error: ValueError) -> str:
+def what_is_wrong(error: Exception) -> str:
     """What is wrong with the first bad value, as the end of a sentence in one line."""
     from pydantic import ValidationError
 
+    if not isinstance(error, ValueError):  # the text of a KeyError is its key alone
+        return shown(repr(error), 200)
     if not isinstance(error, ValidationError):
-        return shown(error)
+        return shown(error, 200)
     details = error.errors(include_url=False)[0]
     kind = details["type"]
     if kind == "json_invalid":

@@ -83,6 +83,8 @@ class Interactions:
         """
         if self.timestamps is None or self.sequence is None:
             return self.timestamps
+        # Beside times, `sequence` has the rank of each row's moment among all moments: rows of one
+        # rank are of one second, and the ranks of a second follow on each other.
         _, first_row_of_rank, rank_of_row = np.unique(
             self.sequence, return_index=True, return_inverse=True
         )
@@ -92,6 +94,7 @@ class Interactions:
             return_inverse=True,
             return_counts=True,
         )
+        # Of three ranks in a second the first is at its start, the others after 1/3 and 2/3 of it.
         places_in_second = np.arange(len(first_row_of_rank)) - first_rank_of_second[second_of_rank]
         fractions = places_in_second / rank_counts[second_of_rank]
         return self.timestamps + fractions[rank_of_row]
@@ -361,11 +364,10 @@ class Need(StrEnum):
 
     def met(self, interactions: Interactions) -> bool:
         """Whether the dataset has it."""
-        if self is Need.HISTORY:
-            return interactions.history is not None
-        if self is Need.BASKETS:
-            return interactions.baskets is not None
-        return self is Need.NOTHING or interactions.timestamps is not None
+        if self is Need.NOTHING:
+            return True
+        # Every other need has the name of the attribute that meets it.
+        return getattr(interactions, self.value) is not None
 
 
 LACKS = {

@@ -120,19 +120,16 @@ class Parameter:
             raise InputError(f"{error_name} must be one of {choices}, not '{number_or_text}'")
         if isinstance(value, bool | str):
             return value
-        if self.low is not None or self.high is not None:
-            self.check_range(value, self.low, self.high, error_name, number_or_text)
+        self.check_range(value, error_name, number_or_text)
         # A range without its ends has refused infinity and NaN already.
         if not self.open:
             _check_size(value, error_name, number_or_text)
         return value
 
-    def check_range(
-        self, value: float, low: float | None, high: float | None, error_name: str, shown: object
-    ) -> None:
+    def check_range(self, value: float, error_name: str, shown: object) -> None:
         """Refuse a number that is not between both ends. Raises: InputError."""
-        if not in_range(value, low, high, open=self.open):
-            words = range_words(low, high, open=self.open)
+        if not self._is_in_range(value):
+            words = _range_words(self.low, self.high, open=self.open)
             sentence = f"{error_name} must be {words}, but is {shown}"
             if self.way_out:
                 sentence += f"; {self.way_out}"
@@ -188,9 +185,21 @@ class Parameter:
             return list(declared_values)
         allowed = set()
         for value in self._values_over_range():
-            if in_range(value, self.low, self.high, open=self.open):
+            if self._is_in_range(value):
                 allowed.add(value)
         return sorted(allowed)
+
+    def _is_in_range(self, value: float) -> bool:
+        """Whether a number is between both ends; never for NaN."""
+        low = self.low
+        if low is None:
+            low = -math.inf
+        high = self.high
+        if high is None:
+            high = math.inf
+        if self.open:
+            return low < value < high
+        return low <= value <= high
 
     def _values_over_range(self) -> list[float]:
         """Values over its range, or around its default where that has no end."""
@@ -269,18 +278,7 @@ def _check_size(value: float, error_name: str, shown: object) -> None:
         )
 
 
-def in_range(value: float, low: float | None, high: float | None, *, open: bool) -> bool:
-    """Whether a number is between both ends; never for NaN."""
-    if low is None:
-        low = -math.inf
-    if high is None:
-        high = math.inf
-    if open:
-        return low < value < high
-    return low <= value <= high
-
-
-def range_words(low: float | None, high: float | None, *, open: bool) -> str:
+def _range_words(low: float | None, high: float | None, *, open: bool) -> str:
     """'from 1 to 3', 'between 0 and 1', 'a positive number', 'at least 2'."""
     if low is None and high is None:
         return "a finite number"

@@ -121,7 +121,9 @@ def import_environment_plugins() -> None:
     missing = None
     for variable in _VARIABLES:
         for name in os.environ.get(variable, "").replace(",", " ").split():
-            missing = _import_or_explain(variable, name) or missing
+            error = _import_or_explain(variable, name)
+            if error is not None:
+                missing = error
     if missing is not None:  # only now, so that the others were imported
         raise missing
 

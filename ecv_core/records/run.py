@@ -129,25 +129,13 @@ class Energy:
                 # without the fold as well.
                 least = self.joules - self.ram_joules
             return least, self.joules
-        own_reading = self._own_reading
-        if own_reading is None:
+        # These are the joules of the first meter, unless they are a sum over folds of different
+        # sources, of which each meter has read only a part.
+        if not self.readings or self.readings[0].source != self.source:
             return self.joules, self.joules
-        bounds = (self.joules, own_reading.low_joules, own_reading.high_joules)
+        reading = self.readings[0]
+        bounds = (self.joules, reading.low_joules, reading.high_joules)
         return min(bounds), max(bounds)
-
-    @property
-    def _own_reading(self) -> Reading | None:
-        """What the meter said that all of these joules are from.
-
-        None where no meter was named, and for a sum over folds of different sources, of which each
-        meter has read only a part.
-        """
-        if not self.readings:
-            return None
-        first_reading = self.readings[0]
-        if first_reading.source != self.source:
-            return None
-        return first_reading
 
     @property
     def of_fold_alone(self) -> bool:
@@ -234,6 +222,7 @@ def user_table(scores: Sequence[UserScores], metric: str) -> tuple[Codes, NDArra
     """
     # A fold's users mostly ascend: merging them takes a tenth of what np.unique does.
     users = np.sort(np.concatenate([fold.users for fold in scores]), kind="stable")
+    # In order, a user is new where the code differs from the one before; the first always is.
     is_new = np.diff(users, prepend=users[:1] - 1) > 0
     users = users[is_new]
     values = np.full((len(scores), len(users)), np.nan, dtype=np.float32)
@@ -363,14 +352,14 @@ def other_work_words(folds: Sequence[FoldResult]) -> str:
         )
     disturbed = [fold.energy for fold in folds if not fold.energy.of_fold_alone]
     if disturbed:
-        shares_of_others = [energy.other_work or 0.0 for energy in disturbed]
-        low = f"{100 * min(shares_of_others):.0f}"
-        high = f"{100 * max(shares_of_others):.0f}"
-        percent = f"{low} to {high}"
-        if low == high:
-            percent = low
+        percent_of_others = [round(100 * (energy.other_work or 0.0)) for energy in disturbed]
+        least = min(percent_of_others)
+        most = max(percent_of_others)
+        percent = f"{least} to {most}"
+        if least == most:
+            percent = str(most)
         # Folds that only shared the machine may have seen no other work.
-        if float(high) > 100 * QUIET:
+        if most > 100 * QUIET:
             reasons.append(
                 f"other programs used {percent} % of the machine during {len(disturbed)} of "
                 f"{len(folds)} folds"

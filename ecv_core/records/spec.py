@@ -46,10 +46,8 @@ class Setting(Parameter):
     help: str = ""
     """One or two sentences, for the command line and for the page."""
     kind: type
-    """int, float, str, bool or tuple; from the annotation of the field."""
+    """int, float, str, bool, or tuple of whole numbers; from the annotation of the field."""
     role: Role
-    each: type = str
-    """Of a tuple's values: int or str."""
     row: str = ""
     """What a table of settings calls it; by default the name in words. '-': no row of its own."""
     differ: str = ""
@@ -87,29 +85,27 @@ class Setting(Parameter):
             return self.words
         return f"the {self.words}"
 
-    def typed(self, given: Any) -> Any:  # noqa: ANN401 - of the type that the field has
+    def typed(self, value: Any) -> Any:  # noqa: ANN401 - of the type that the field has
         """The value, from a number or from text; None stays None where a run may be without it.
 
         Raises:
             InputError: If it is of another type.
         """
-        if self.kind is tuple:
-            parts = given
-            if isinstance(given, str):
-                parts = [part.strip() for part in given.split(",")]
-            return tuple(
-                convert(self.each, part, self._name_in_error) for part in parts if part != ""
-            )
-        if given is None and self.default is None:
+        if value is None and self.default is None:
             return None
-        return convert(self.kind, given, self._name_in_error)
+        if self.kind is not tuple:
+            return convert(self.kind, value, self._name_in_error)
+        parts = value
+        if isinstance(value, str):
+            parts = [part.strip() for part in value.split(",")]
+        return tuple(convert(int, part, self._name_in_error) for part in parts if part != "")
 
     def check(self, value: Any) -> None:  # noqa: ANN401 - as `typed` gives it
         """Refuse what can never work. Raises: InputError; UnknownName for what is no choice."""
         if self.choices and value not in self.choices:
             raise UnknownName(self._name_in_error, value, self.choices)
         if isinstance(value, int | float):
-            self.check_range(value, self.low, self.high, self._name_in_error, value)
+            self.check_range(value, self._name_in_error, value)
 
     def check_serves(self, task: Task, model: str, *, tracked: bool) -> None:
         """Refuse it for a run to which it means nothing.
@@ -154,26 +150,14 @@ def settings_of(record: type) -> dict[str, Setting]:
     """
     hints = get_type_hints(record)
     settings = {}
-    for declared in fields(record):
-        is_setting = bool(declared.metadata)
-        if not is_setting:
-            continue
-        hint = hints[declared.name]
-        settings[declared.name] = Setting(
-            name=declared.name,
-            kind=_kind(hint),
-            default=declared.default,
-            each=_kind_of_parts(hint),
-            **declared.metadata,
+    for declaration in fields(record):
+        settings[declaration.name] = Setting(
+            name=declaration.name,
+            kind=_kind(hints[declaration.name]),
+            default=declaration.default,
+            **declaration.metadata,
         )
     return settings
-
-
-def _kind_of_parts(hint: Any) -> type:  # noqa: ANN401 - any annotation
-    """`int` of `tuple[int, ...]`, `str` of any other tuple; without meaning where it is none."""
-    if int in get_args(hint):
-        return int
-    return str
 
 
 def _kind(hint: Any) -> type:  # noqa: ANN401 - any annotation
@@ -457,6 +441,7 @@ class RunSpec:
     def folds_of_a_partition(self) -> float:
         """Into how many parts the data are split: k, or less where splits are repeated."""
         if self.overlap:
+            # The overlap is held-out rows over training rows: of all rows 1 in 1 + 1 / overlap.
             return 1 + 1 / self.overlap
         return max(2, self.k)
 
@@ -499,7 +484,7 @@ class RunSpec:
         changed = {}
         for name, value in self.settings_with_roles(*roles).items():
             if value != SETTINGS[name].default:
-                changed[name] = _without_kinds(value)
+                changed[name] = _equal_json_value(value)
         return changed
 
     def same_run(self, other: RunSpec) -> bool:
@@ -530,9 +515,10 @@ class RunSpec:
         return codec.read(cls, text)
 
 
-def _without_kinds(value: object) -> object:
+def _equal_json_value(value: object) -> object:
+    """What JSON writes alike for values that are equal: 1 for 1, 1.0 and True."""
     if isinstance(value, tuple):
-        return [_without_kinds(part) for part in value]
+        return [_equal_json_value(part) for part in value]
     if isinstance(value, bool) or (isinstance(value, float) and value.is_integer()):
         return int(value)
     return value

@@ -6,7 +6,6 @@ from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from time import monotonic
-from typing import NamedTuple
 
 import sqlalchemy as sa
 
@@ -49,15 +48,16 @@ class Activity:
     """Differs once another fold is kept, though its run came and went between two looks."""
 
     @cached_property
-    def stages(self) -> tuple[tuple[str, RunState, int, Hashable], ...]:
-        """Of every active run its id, state, number of folds, and the rest that may change.
+    def stages(self) -> tuple[Hashable, ...]:
+        """Of every active run its id, state, number of folds, and what else may change.
 
         Differs once one has gone on. Nothing else that is known of a run changes without it.
         """
         stages = []
         for run in self.runs:
-            others = (run.stopped_at, run.owner, run.queued_at)
-            stages.append((run.run_id, run.state, run.folds, others))
+            stages.append(
+                (run.run_id, run.state, run.folds, run.stopped_at, run.owner, run.queued_at)
+            )
         return tuple(stages)
 
     @property
@@ -65,9 +65,9 @@ class Activity:
         """Of every active run how far the fold is that is computed."""
         steps = []
         for run in self.runs:
-            at = run.progress
-            if at is not None:
-                steps.append((at.fold, at.phase, at.step, at.steps))
+            progress = run.progress
+            if progress is not None:
+                steps.append((progress.fold, progress.phase, progress.step, progress.steps))
         return tuple(steps)
 
     def of(self, run_ids: Collection[str]) -> tuple[tuple[str, RunState, int], ...]:
@@ -143,6 +143,8 @@ class Total:
     """That were finished, those deleted since this program began among them."""
     seconds: float
     """That these folds took together."""
+    newest_fold: int
+    """Place of the newest of them in their table; 0 where there is none."""
 
 
 class Totals:
@@ -150,32 +152,27 @@ class Totals:
 
     def __init__(self) -> None:
         """Nothing is read yet."""
-        self._total_of_folds = _TotalOfFolds(newest=0, fold_count=0, seconds=0.0)
+        self._last_total = Total(runs={}, folds=0, seconds=0.0, newest_fold=0)
 
     def read(self, store: Store) -> Total:
         """The totals now; a fold that cannot be read counts with no seconds. Raises: StoreError."""
-        total = self._total_of_folds
+        last_total = self._last_total
+        fold_count = last_total.folds
+        seconds = last_total.seconds
+        newest_fold = last_total.newest_fold
         by_state = sa.select(runs.c.state, sa.func.count()).group_by(runs.c.state)
-        newer = sa.select(folds.c.sequence, folds.c.result).where(folds.c.sequence > total.newest)
+        newer = sa.select(folds.c.sequence, folds.c.result).where(folds.c.sequence > newest_fold)
         with store.transaction("read") as connection:
             states = {}
             for state, number in connection.execute(by_state):
                 states[state] = number
             for row in connection.execute(newer.order_by(folds.c.sequence)):
-                total = _TotalOfFolds(
-                    newest=row.sequence,
-                    fold_count=total.fold_count + 1,
-                    seconds=total.seconds + _seconds(row.result),
-                )
-        self._total_of_folds = total  # as a whole, so that other threads see all of it or nothing
-        return Total(runs=states, folds=total.fold_count, seconds=total.seconds)
-
-
-class _TotalOfFolds(NamedTuple):
-    newest: int
-    """Place of the last one in the table."""
-    fold_count: int
-    seconds: float
+                fold_count += 1
+                seconds += _seconds(row.result)
+                newest_fold = row.sequence
+        total = Total(runs=states, folds=fold_count, seconds=seconds, newest_fold=newest_fold)
+        self._last_total = total  # as a whole, so that other threads see all of it or nothing
+        return total
 
 
 def _seconds(result: str) -> float:

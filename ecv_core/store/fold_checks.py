@@ -41,7 +41,7 @@ def check_fold(spec: RunSpec, result: FoldResult) -> None:
         values = codec.to_json(FoldDocument.of(result))
         document = codec.read(FoldDocument, json.dumps(values))
     except (ValueError, TypeError, AttributeError) as error:
-        raise InputError(f"it is no fold: {_reason_of(error)}") from error
+        raise InputError(f"it is no fold: {codec.what_is_wrong(error)}") from error
     check_fold_names(document)
     check_texts(values)
     check_fold_of_spec(spec, result)
@@ -49,12 +49,6 @@ def check_fold(spec: RunSpec, result: FoldResult) -> None:
     if result.user_scores is not None:
         _check_users(result.users, result.user_scores)
         _check_means(result, result.user_scores)
-
-
-def _reason_of(error: Exception) -> str:
-    if isinstance(error, ValueError):
-        return codec.what_is_wrong(error)
-    return codec.shown(error, 200)
 
 
 def check_fold_names(fold: FoldDocument) -> None:
@@ -140,10 +134,11 @@ def _check_numbers(array: object, kinds: str, shape: tuple[int, ...]) -> None:
 def _check_means(result: FoldResult, scores: UserScores) -> None:
     """Refuse users' scores that do not give the fold's metrics. Raises: InputError."""
     means = scores.values.mean(axis=0, dtype=np.float64)
-    sizes = np.abs(scores.values).max(axis=0, initial=1.0)
-    for metric, mean, size in zip(scores.metrics, means, sizes, strict=True):
+    # Rounding grows with the numbers: it is relative to the largest score of a user, or to 1.
+    largest_scores = np.abs(scores.values).max(axis=0, initial=1.0)
+    for metric, mean, largest_score in zip(scores.metrics, means, largest_scores, strict=True):
         score = result.metrics.get(metric, math.inf)
-        if not abs(mean - score) <= _SAME_MEAN * size:
+        if not abs(mean - score) <= _SAME_MEAN * largest_score:
             raise InputError(
                 f"its {metric} is {score:g}, and the mean of its users' scores {mean:g}"
             )

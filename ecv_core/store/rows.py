@@ -170,16 +170,9 @@ def _run_record(
 def damaged_run(run_id: str, error: Exception) -> DamagedRun:
     """The sentence about a run whose rows cannot be read."""
     return DamagedRun(
-        f"run {run_id} in the database is damaged: {_cause(error)}; delete it on the page Runs, or "
-        "restore the database from a copy"
+        f"run {run_id} in the database is damaged: {codec.what_is_wrong(error)}; delete it on the "
+        "page Runs, or restore the database from a copy"
     )
-
-
-def _cause(error: Exception) -> str:
-    """What is wrong with a value, for a sentence."""
-    if isinstance(error, ValueError):
-        return codec.what_is_wrong(error)[:200]
-    return repr(error)[:200]
 
 
 class ReadFolds(NamedTuple):
@@ -203,8 +196,9 @@ def read_folds(fold_rows: Rows) -> ReadFolds:
                 raise ValueError(f"it is stored as fold {result.fold}")
         except ValueError as error:
             read.damaged[row.fold] = (
-                f"fold {row.fold} of run {row.run_id} in the database is damaged: {_cause(error)}; "
-                "resume the run to compute it again, or delete the fold"
+                f"fold {row.fold} of run {row.run_id} in the database is damaged: "
+                f"{codec.what_is_wrong(error)}; resume the run to compute it again, or delete the "
+                "fold"
             )
             continue
         if row.ahead:

@@ -94,7 +94,7 @@ def values_of(setting: Setting, named: Mapping[str, Sequence[str]]) -> st.Search
         return numbers(setting.low, setting.high, whole=whole, inside=setting.open)
     if setting.name.endswith("sha256"):
         return st.text("0123456789abcdef", min_size=64, max_size=64)
-    if setting.each is int:
+    if setting.kind is tuple:
         return st.lists(st.integers(0, K - 1), unique=True, max_size=K).map(tuple)
     return st.sampled_from(list(named[setting.name]))
 
