@@ -164,7 +164,7 @@ def compute_run(store: Store, run: RunRecord, options: argparse.Namespace) -> No
     from ecv_core.jobs.manager import plan_of
     from ecv_core.jobs.plan_runs import Callbacks
     from ecv_core.store.document import run_document
-    from ecv_core.store.results import aid_folds
+    from ecv_core.store.results import cheap_model_folds
 
     spec = run.spec
     run_id = run.run_id
@@ -187,7 +187,7 @@ def compute_run(store: Store, run: RunRecord, options: argparse.Namespace) -> No
     plan_runs.check_finished()
     if options.json != "-":
         print(summary(run))
-        for name, folds in aid_folds(plan_runs.results, spec).items():
+        for name, folds in cheap_model_folds(plan_runs.results, spec).items():
             print(f"adjusted by {name}: {_cost_of_cheap_model(list(folds.values()))}")
 
 

@@ -88,14 +88,13 @@ def _variance_held_out_repeatedly(folds: Sequence[SampleValues], *, certain: boo
     freedom = max(len(every_unit) - 1, 1)
     score_count = np.count_nonzero(~np.isnan(values))
     mean_size = score_count / len(folds)
-    largest_move = 0.0
-    for fold in folds:
-        largest_move = max(largest_move, fold.largest_move)
-    variance_of_sample = largest_move**2 / freedom
-    variance_of_mean = variance_of_sample / mean_size
+    # As of folds that hold out every sample once: where the winner has to be certain, a sample that
+    # moves as far as one can is added to those seen; else at least half of one is taken to.
+    largest_move = max(fold.largest_move for fold in folds)
+    variance_by_one_sample = largest_move**2 / freedom / mean_size
     if certain:
-        return variance + variance_of_mean
-    return max(variance, variance_of_mean / 2)
+        return variance + variance_by_one_sample
+    return max(variance, variance_by_one_sample / 2)
 
 
 def _variance_held_out_once(folds: Sequence[SampleValues], *, certain: bool) -> float:
@@ -117,11 +116,10 @@ def _variance_held_out_once(folds: Sequence[SampleValues], *, certain: bool) -> 
     sizes = np.array([len(fold.values) for fold in folds])
     if sizes.max() == 1:  # one sample has no spread within its fold
         return np.nan
-    squares_seen = 0.0
-    largest_move = 0.0  # how far the value of one sample can move, predicted otherwise
+    squares_seen = 0.0  # of the distances from the mean of their fold
     for fold in folds:
         squares_seen += float(((fold.values - fold.values.mean()) ** 2).sum())
-        largest_move = max(largest_move, fold.largest_move)
+    largest_move = max(fold.largest_move for fold in folds)
     # Candidates that agree on every sample seen need not agree on all: at least half a sample is
     # taken to differ as much as one can (Jeffreys' prior), and, where the winner has to be certain,
     # a whole one beside those seen (Laplace's rule of succession).

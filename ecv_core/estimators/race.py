@@ -154,30 +154,29 @@ class Race:
         self.best_first = [remaining[contender] for contender in self.verdict.order]
         return True
 
-    def _print_round(self, left: int, leader: int) -> None:
+    def _print_round(self, candidates_left: int, leader: int) -> None:
         print(  # noqa: T201  as scikit-learn's searches do
-            f"After {self.folds_used.sum()} folds: {left} of {len(self.candidates)} candidates "
-            f"left, the best is {dict(self.candidates[leader])}"
+            f"After {self.folds_used.sum()} folds: {candidates_left} of {len(self.candidates)} "
+            f"candidates left, the best is {dict(self.candidates[leader])}"
         )
 
     def _print_fold(self, index: int, fold: int) -> None:
         """Tell of a fold that has run, from `verbose=3` on with its scores, as scikit-learn."""
-        result = self.folds[index][fold]
+        scored = self.folds[index][fold]
         params = ", ".join(f"{name}={value}" for name, value in self.candidates[index].items())
         scores = ""
         if self._search.verbose > 2:
-            scores = _scores_text(result)
+            scores = _scores_text(scored)
         print(  # noqa: T201
-            f"[CV {fold + 1}/{self.table.k}] END {params};{scores} total time={result.seconds:.1f}s"
+            f"[CV {fold + 1}/{self.table.k}] END {params};{scores} total time={scored.seconds:.1f}s"
         )
 
     def mean(self, index: int) -> float:
         """What a candidate has in the folds that it has run and that count; NaN without any."""
-        scores = [
-            fold.score
-            for at, fold in self.folds[index].items()
-            if at not in self.folds_without_score
-        ]
+        scores = []
+        for fold, scored in self.folds[index].items():
+            if fold not in self.folds_without_score:
+                scores.append(scored.score)
         if not scores:
             return float("nan")
         return float(np.mean(scores))
@@ -196,6 +195,7 @@ class Race:
             if not self._without_score(fold):
                 continue
             anything_excluded = True
+            # Others may have to run the fold for this, so that more of them lack a score then.
             if self._anybody_scores(fold):
                 self.excluded.update(self._without_score(fold))
             else:
@@ -236,7 +236,7 @@ class Race:
         tasks = []
         for index, fold in folds_to_run:
             tasks.append((candidate_of(search.estimator, self.candidates[index]), fold))
-        results = self.table.scored_folds(
+        scored_folds = self.table.scored_folds(
             tasks,
             self._scoring,
             search.n_jobs,
@@ -246,12 +246,12 @@ class Race:
         )
         for index, fold in folds_to_run:
             with self._callbacks.during_fold(index, fold):
-                result = next(results)  # where a single job computes, it begins here
-            self.folds[index][fold] = result
+                scored = next(scored_folds)  # where a single job computes, it begins here
+            self.folds[index][fold] = scored
             if search.verbose > 1:
                 self._print_fold(index, fold)
-            if result.results is not None:
-                self._check_scores(result.results)
+            if scored.results is not None:
+                self._check_scores(scored.results)
 
     def _check_scores(self, results: Mapping[str, Any]) -> None:
         """Refuse several scores of one scorer of which `refit` names none.
@@ -301,9 +301,9 @@ class Race:
     def _score_keys(self) -> list[str]:
         """Names of all scores, as any fold that was fitted has them."""
         for folds in self.folds:
-            for fold in folds.values():
-                if fold.results is not None:
-                    return [key for key in fold.results if key.startswith(("test_", "train_"))]
+            for scored in folds.values():
+                if scored.results is not None:
+                    return [key for key in scored.results if key.startswith(("test_", "train_"))]
         return []
 
     def _values(self, key: str, *, failed: float) -> Floats:
@@ -315,11 +315,11 @@ class Race:
         """
         values = np.full((len(self.candidates), self.table.k), np.nan)
         for row, folds in zip(values, self.folds, strict=True):
-            for at, fold in folds.items():
-                if fold.results is None:
-                    row[at] = failed
+            for fold, scored in folds.items():
+                if scored.results is None:
+                    row[fold] = failed
                 else:
-                    row[at] = fold.results[key][0]
+                    row[fold] = scored.results[key][0]
         return values
 
     def _mean_and_std(self, key: str, values: Floats) -> dict[str, Any]:
@@ -368,8 +368,8 @@ class Race:
             f"{self.table.k} folds; {used_folds} of {all_folds} folds were run ({saved} saved)"
         )
         sentences = [f"{text}{self._promise()}."]
-        # One sample can change a score without a bound by any amount: less is promised of such a
-        # score than was asked for.
+        # One sample can change a score that has no worst value by any amount: less is promised of
+        # such a score than was asked for.
         terms = self._selection_terms
         if terms is not None and not terms.has_worst_score:
             sentences.append(withheld_sentence(terms))
@@ -428,18 +428,18 @@ class Race:
         )
 
 
-def _scores_text(fold: Scored) -> str:
+def _scores_text(scored: Scored) -> str:
     """The scores of a fold as scikit-learn prints them: ' score=(train=0.950, test=0.910)'."""
-    if fold.results is None:
-        return f" score={fold.error_score:.3f}"
+    if scored.results is None:
+        return f" score={scored.error_score:.3f}"
     text = ""
-    for key, values in fold.results.items():
+    for key, values in scored.results.items():
         kind, _, name = key.partition("_")
         if kind != "test":
             continue
         score = f"{values[0]:.3f}"
-        if f"train_{name}" in fold.results:
-            train_score = fold.results[f"train_{name}"][0]
+        if f"train_{name}" in scored.results:
+            train_score = scored.results[f"train_{name}"][0]
             score = f"(train={train_score:.3f}, test={score})"
         text += f" {name}={score}"
     return text

@@ -105,14 +105,14 @@ class _EarlySearch(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
     def _fit_in_race(self, X: Any, y: Any, params: dict[str, Any]) -> None:
         """Search as far as it takes, and fit the best on all samples."""
         scorer = self._checked_scoring()
-        groups = None
-        score_weights = None
         sample_weight = params.get("sample_weight")
-        # Where scikit-learn routes metadata, it hands groups and weights to whoever asks for them.
         if get_config()["enable_metadata_routing"]:
+            # scikit-learn hands groups and weights to whoever asks for them.
+            groups = None
+            score_weights = None
             fit_params = process_routing(self, "fit", **params).estimator.fit
         else:
-            groups = params.pop("groups", None)
+            groups = params.pop("groups", None)  # the splitter's alone, and no estimator's
             score_weights = sample_weight
             fit_params = params
         table = SplitSamples(self.estimator, X, y, self.cv, groups, params)
@@ -205,16 +205,16 @@ class _EarlySearch(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
         deciding_name = score_names[0]
         if self.refit in score_names:
             deciding_name = self.refit
-        best = int(self.cv_results_[f"rank_test_{deciding_name}"].argmin())
+        best_index = int(self.cv_results_[f"rank_test_{deciding_name}"].argmin())
         if callable(self.refit):  # scikit-learn lets a function choose from the results
-            best = _checked_index(self.refit(self.cv_results_), len(race.candidates))
+            best_index = _checked_index(self.refit(self.cv_results_), len(race.candidates))
         # Of several scores none is the best's unless `refit` says which, as in scikit-learn.
         if self.refit or not self.multimetric_:
-            self.best_index_ = best
-            self.best_params_ = self.cv_results_["params"][best]
+            self.best_index_ = best_index
+            self.best_params_ = self.cv_results_["params"][best_index]
             if not callable(self.refit):
-                self.best_score_ = self.cv_results_[f"mean_test_{deciding_name}"][best]
-        self.sentence_ = race.sentence(best)
+                self.best_score_ = self.cv_results_[f"mean_test_{deciding_name}"][best_index]
+        self.sentence_ = race.sentence(best_index)
 
 
 class EFoldSearchCV(_EarlySearch, GridSearchCV):  # type: ignore[misc]

@@ -40,7 +40,7 @@ from ecv_core.records.parameters import listed
 from ecv_core.records.run import Energy, FoldResult, RunRecord, RunState, UserScores, no_progress
 from ecv_core.records.spec import RunSpec
 from ecv_core.splits import IMPORTED
-from ecv_core.stopping import Rule, StoppingRule, record_of
+from ecv_core.stopping import StoppingRule, record_of
 from ecv_core.stopping.odd_folds import doubt_about_folds
 from ecv_core.store.new_data import mean_on_new_data
 from ecv_core.store.ownership import this_process
@@ -224,9 +224,11 @@ def _run_until_stop(
         run.begin(index)
         fold, energy = _next_fold(scored_folds, meter, run.record.spec)
         folds[index] = fold
-        new_results = folds_for_rule.add(index, fold, energy)
-        if _commit(run, new_results, on_fold):
-            break
+        for result in folds_for_rule.add(index, fold, energy):
+            is_stopped = run.commit(result)
+            on_fold(_run_of(run.record))
+            if is_stopped:
+                return folds
     return folds
 
 
@@ -246,22 +248,6 @@ def _next_fold(
         meter.start()
         fold = next(scored_folds)
         return fold, meter.stop()
-
-
-def _commit(
-    run: _InMemory | _InDatabase, results: Iterable[FoldResult], on_fold: Callable[[Run], None]
-) -> bool:
-    """Hand folds to the run, one by one.
-
-    Returns:
-        Whether its rule says stop.
-    """
-    for result in results:
-        stop = run.commit(result)
-        on_fold(_run_of(run.record))
-        if stop:
-            return True
-    return False
 
 
 class _FoldsForRule:
@@ -299,7 +285,10 @@ class _FoldsForRule:
         if fold.has_score:
             if fold.samples is None and self._rule_looks_at_samples:
                 self._warn_of_samples()
-                fold = self._as_one_block(index, fold)  # of which no rule can tell a spread
+                # All samples are taken as one block, of which no rule can tell a spread.
+                _, held_out = self._table.folds[index]
+                block = one_block(self._table.units[held_out], fold.score)
+                fold = replace(fold, samples=block)
             self._results_held_back.append(_result(self._spec, index, fold, energy))
         else:
             self.without_score.append(index)
@@ -323,12 +312,6 @@ class _FoldsForRule:
             UserWarning,
             stacklevel=5,  # where cross_validate is called
         )
-
-    def _as_one_block(self, index: int, fold: Scored) -> Scored:
-        """The fold as a single block of samples, of which a rule cannot tell how it varies."""
-        _, held_out = self._table.folds[index]
-        units = self._table.units[held_out]
-        return replace(fold, samples=one_block(units, fold.score))
 
 
 def _sentence_without_score(record: RunRecord, without_score: Sequence[int]) -> str:
@@ -367,27 +350,19 @@ def _chosen_rule(rule: StoppingRule | str | None, k: int) -> _ChosenRule:
     if rule is not None:
         instance_or_id = rule
     settings = settings_of_rule(instance_or_id)
-    if settings is not None:
-        entry = stopping.rule(settings["rule"])
-        return _ChosenRule(settings | _resolved_settings(entry, settings, k), foreign_rule=None)
-    # Settings cannot say what a class of the caller's own does, so the instance itself is kept.
-    foreign_rule = cast("StoppingRule", instance_or_id)
-    rule_id = record_of(foreign_rule).id
-    settings = {"rule": rule_id}
-    # The id is made of the name of the class. Where a registered rule has the same id, the spec has
-    # to have parameters as that rule has them.
-    if rule_id in stopping.RULES:
-        settings |= _resolved_settings(stopping.RULES[rule_id], settings, k)
+    foreign_rule = None
+    if settings is None:
+        # Settings cannot say what a class of the caller's own does, so the instance itself is kept.
+        foreign_rule = cast("StoppingRule", instance_or_id)
+        settings = {"rule": record_of(foreign_rule).id}
+    # The id of a foreign rule is made of the name of its class. Where a registered rule has the
+    # same id, the spec has to have parameters as that rule has them.
+    if foreign_rule is None or settings["rule"] in stopping.RULES:
+        rule_of_id = stopping.rule(settings["rule"])
+        min_folds = settings.get("min_folds", rule_of_id.default_folds)
+        settings["min_folds"] = min(min_folds, k)
+        settings["rule_params"] = rule_of_id.resolve(settings.get("rule_params", {}))
     return _ChosenRule(settings, foreign_rule)
-
-
-def _resolved_settings(entry: Rule, settings: Mapping[str, Any], k: int) -> dict[str, Any]:
-    """The parameters of a rule with their defaults, and its minimum of folds, at most k."""
-    min_folds = settings.get("min_folds", entry.default_folds)
-    return {
-        "rule_params": entry.resolve(dict(settings.get("rule_params", {}))),
-        "min_folds": min(min_folds, k),
-    }
 
 
 def _check_folds(rule_id: str, table: SplitSamples) -> None:
@@ -430,7 +405,10 @@ def _spec(
     kind = Kind.NUMBERS
     if table.classifies:
         kind = Kind.CLASSES
-    metric = _metric(score, kind)
+    # The id of a metric has small letters, digits and hyphens alone. More of a score of
+    # scikit-learn's is always better.
+    plain_score = re.sub("[^a-z0-9]", "-", score.lower())
+    metric = Metric(f"{SCIKIT_LEARN}{plain_score[:32]}", title=score, kind=kind)
     return RunSpec(
         dataset=dataset,
         algorithm=name,
@@ -446,12 +424,6 @@ def _spec(
         cutoffs=(),
         **rule_settings,
     )
-
-
-def _metric(score: str, kind: Kind) -> Metric:
-    """A score of scikit-learn's as a metric, of which more is always better."""
-    plain = re.sub("[^a-z0-9]", "-", score.lower())
-    return Metric(f"{SCIKIT_LEARN}{plain[:32]}", title=score, kind=kind)
 
 
 def _with_identity(spec: RunSpec, estimator: Any, table: SplitSamples) -> RunSpec:
@@ -521,14 +493,14 @@ def _columns(
     results_of_a_fold = next(fold.results for fold in folds.values() if fold.results is not None)
     columns: dict[str, Any] = {}
     for key, example in results_of_a_fold.items():
-        values = [_value(folds[index], key, estimator, error_score) for index in indices]
+        values = [_value_of_fold(folds[index], key, estimator, error_score) for index in indices]
         columns[key] = values
         if isinstance(example, np.ndarray):
             columns[key] = np.array(values)
     return columns
 
 
-def _value(fold: Scored, key: str, estimator: Any, error_score: Any) -> Any:
+def _value_of_fold(fold: Scored, key: str, estimator: Any, error_score: Any) -> Any:
     """What scikit-learn has under a key for a fold, also where the fit failed."""
     if fold.results is not None:
         return fold.results[key][0]

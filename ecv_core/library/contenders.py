@@ -20,7 +20,7 @@ from ecv_core.jobs.machine import machine_for
 from ecv_core.jobs.reported_scores import measure
 from ecv_core.jobs.tracked_fold import TrackedFold
 from ecv_core.library.models import check_model, fold_computer, name_of
-from ecv_core.models.held import PARAMETER, build_held, held, is_held
+from ecv_core.models.held import PARAMETER, Build, build_held, held, is_held
 from ecv_core.records.errors import EcvError, InputError, RunError
 from ecv_core.records.parameters import ParamValue
 from ecv_core.records.run import Progress
@@ -51,11 +51,11 @@ def as_settings(contenders: Sequence[object]) -> Iterator[list[NamedModel]]:
         contenders: Words as `select` takes them, and models as `evaluate` does.
     """
     with ExitStack() as stack:
-        named = []
+        named_models = []
         names_in_memory: set[str] = set()
         for contender in contenders:
             if isinstance(contender, str):
-                named.append(NamedModel(contender, {}))
+                named_models.append(NamedModel(contender, {}))
                 continue
             check_model(contender)
             name = _unused_name(_model_words(contender), names_in_memory)
@@ -64,8 +64,8 @@ def as_settings(contenders: Sequence[object]) -> Iterator[list[NamedModel]]:
             key = stack.enter_context(held(partial(_return_model, contender)))
             params = _settings_of(contender) | {PARAMETER: key}
             settings = {"algorithm": name_of(contender), "params": params, "tracked": True}
-            named.append(NamedModel(name, settings))
-        yield named
+            named_models.append(NamedModel(name, settings))
+        yield named_models
 
 
 @contextmanager
@@ -81,14 +81,7 @@ def as_tuning_settings(
     Raises:
         InputError: For a model that cannot be set, or does not take the first values.
     """
-    build = partial(_build_by_call, model)
-    if callable(getattr(model, "set_params", None)) and not isinstance(model, type):
-        build = partial(_build_by_set_params, model)
-    elif not callable(model):
-        raise InputError(
-            f"a model of the type {type(model).__name__} cannot be tuned: give its class, a "
-            "function that makes one from the parameters, or an object with set_params"
-        )
+    build = _build_of(model)
     if not space:
         raise InputError(
             f"the model {name_of(model)} has no search space of its own; give the values of its "
@@ -109,6 +102,18 @@ def as_tuning_settings(
         yield {"algorithm": name_of(model), "params": {PARAMETER: key}, "tracked": True}
 
 
+def _build_of(model: object) -> Build:
+    """What makes a model of a configuration. Raises: InputError for a model that cannot be set."""
+    if callable(getattr(model, "set_params", None)) and not isinstance(model, type):
+        return partial(_build_by_set_params, model)
+    if callable(model):
+        return partial(_build_by_call, model)
+    raise InputError(
+        f"a model of the type {type(model).__name__} cannot be tuned: give its class, a "
+        "function that makes one from the parameters, or an object with set_params"
+    )
+
+
 def _return_model(model: object, _configuration: Mapping[str, ParamValue]) -> object:
     return model
 
@@ -124,9 +129,9 @@ def _build_by_set_params(model: Any, configuration: Mapping[str, ParamValue]) ->
 
 
 def _without_key(configuration: Mapping[str, ParamValue]) -> dict[str, ParamValue]:
-    own = dict(configuration)
-    own.pop(PARAMETER, None)
-    return own
+    own_params = dict(configuration)
+    own_params.pop(PARAMETER, None)
+    return own_params
 
 
 def _settings_of(model: Any) -> dict[str, ParamValue]:  # noqa: ANN401  any object

@@ -133,7 +133,7 @@ def _function_scores(model: Any, _spec: RunSpec, fold: TrackedFold) -> object:  
     return model(fold.matrices.train)
 
 
-def _scorer(model: Any, _spec: RunSpec, fold: TrackedFold) -> object:  # noqa: ANN401
+def _fitted_scorer(model: Any, _spec: RunSpec, fold: TrackedFold) -> object:  # noqa: ANN401
     return _fit_copy(model, fold.matrices.train, fold)
 
 
@@ -158,14 +158,14 @@ def _recommend_lists(model: Any, spec: RunSpec, fold: TrackedFold) -> pd.DataFra
     train = csr_matrix(fold.matrices.train, dtype=np.float64)
     fitted = _fit_copy(model, train, fold)
     users = np.unique(fold.matrices.held_out.nonzero()[0])
-    items, scores = fitted.recommend(users, train[users], N=_longest_list(spec))
+    items, scores = fitted.recommend(users, train[users], N=max(spec.cutoffs))
+    # Of shape (users, N), as all arrays of the lists; one that is too short is filled up with -1.
     items = np.asarray(items)
     scores = np.asarray(scores)
-    column = np.maximum(items, 0)  # A list that is too short is filled up with -1.
-    in_training = train[users[:, None], column].toarray() != 0
+    in_training = train[users[:, None], np.maximum(items, 0)].toarray() != 0
     is_recommended = _is_recommended(items, scores, in_training)
-    row_of_user, _ = np.nonzero(is_recommended)
-    lists = pd.DataFrame({"user_id": fold.data.user_ids[users[row_of_user]]})
+    places_of_users, _ = np.nonzero(is_recommended)
+    lists = pd.DataFrame({"user_id": fold.data.user_ids[users[places_of_users]]})
     lists["item_id"] = fold.data.item_ids[items[is_recommended]]
     lists["score"] = scores[is_recommended]
     return lists
@@ -227,19 +227,20 @@ def _predict_pairs(model: Any, _spec: RunSpec, fold: TrackedFold) -> pd.DataFram
 
 def _scored_ratings(model: Any, _spec: RunSpec, fold: TrackedFold) -> pd.DataFrame:  # noqa: ANN401
     """Ratings of a model with `score(users)`."""
-    return _cells(fold, _fit_copy(model, _ratings(fold), fold))
+    return _predictions_by_scores(fold, _fit_copy(model, _ratings(fold), fold))
 
 
 def _function_ratings(model: Any, _spec: RunSpec, fold: TrackedFold) -> pd.DataFrame:  # noqa: ANN401
     """Ratings of a function of the training matrix."""
-    return _cells(fold, model(_ratings(fold)))
+    return _predictions_by_scores(fold, model(_ratings(fold)))
 
 
-def _cells(fold: TrackedFold, scores: Any) -> pd.DataFrame:  # noqa: ANN401  as of `AnyScores`
-    """Predictions out of users x items; only users with held-out pairs are asked for."""
-    users, rows = np.unique(_held_out_users(fold), return_inverse=True)
-    of_users = AnyScores(scores, fold.matrices.train.shape).score(users)
-    return _predictions(fold, of_users[rows, _held_out_items(fold)])
+def _predictions_by_scores(fold: TrackedFold, scores: Any) -> pd.DataFrame:  # noqa: ANN401
+    """Predictions out of scores of users x items, given as `AnyScores` takes them."""
+    # Only users with held-out pairs are asked for; a pair is in the row of its user.
+    users, row_of_pair = np.unique(_held_out_users(fold), return_inverse=True)
+    scores_of_users = AnyScores(scores, fold.matrices.train.shape).score(users)
+    return _predictions(fold, scores_of_users[row_of_pair, _held_out_items(fold)])
 
 
 # Models of other libraries.
@@ -309,8 +310,8 @@ class _CornacScores:
         """Scores of all items; shape (users, items), -inf of items that training does not know."""
         scores = np.full((len(users), self._items), -np.inf)
         for row, user in enumerate(users):
-            of_user = np.asarray(self._fitted.score(user))
-            scores[row, : len(of_user)] = of_user
+            scores_of_user = np.asarray(self._fitted.score(user))
+            scores[row, : len(scores_of_user)] = scores_of_user
         return scores
 
 
@@ -320,7 +321,7 @@ def _lenskit_lists(model: Any, spec: RunSpec, fold: TrackedFold) -> pd.DataFrame
     from lenskit.data import from_interactions_df
     from lenskit.pipeline import Pipeline, topn_pipeline
 
-    length = _longest_list(spec)
+    length = max(spec.cutoffs)
     if isinstance(model, Pipeline):
         pipeline = model.clone()
     else:
@@ -329,15 +330,11 @@ def _lenskit_lists(model: Any, spec: RunSpec, fold: TrackedFold) -> pd.DataFrame
     return recommend(pipeline, fold.test.user_id.unique(), n=length, n_jobs=1).to_df()
 
 
-def _longest_list(spec: RunSpec) -> int:
-    return max(*spec.cutoffs, spec.n)
-
-
 _RANKING: Ways = (
     (_is_of_lenskit, _lenskit_lists),
     (_is_of_cornac, _CornacScores),
     (_can_recommend, _recommend_lists),
-    (_scores_users, _scorer),
+    (_scores_users, _fitted_scorer),
     (_is_function, _function_scores),
 )
 """How a model ranks items; the first that serves is taken."""

@@ -177,38 +177,36 @@ def metrics(
     >>> ecv.metrics([[9.0, 1.0, 2.0]], train, held_out, cutoffs=[1], names=["recall"])
     {'recall@1': 1.0}
     """
-    ratings = _mean_ratings(held_out)
-    train = _canonical(train)
-    held_out = _canonical(held_out)
-    if train.shape != held_out.shape:
+    train_counts = _cell_counts(train)
+    held_out_counts = _cell_counts(held_out)
+    if train_counts.shape != held_out_counts.shape:
         raise InputError(
             "train and held_out must have the same shape (users, items), but have "
-            f"{train.shape} and {held_out.shape}"
+            f"{train_counts.shape} and {held_out_counts.shape}"
         )
-    model = AnyScores(scores, train.shape)
-    result = evaluation.evaluate(model, train, held_out, cutoffs, ratings=ratings, metrics=names)
+    model = AnyScores(scores, train_counts.shape)
+    ratings = _mean_ratings(held_out, held_out_counts)
+    result = evaluation.evaluate(
+        model, train_counts, held_out_counts, cutoffs, ratings=ratings, metrics=names
+    )
     return dict(result.means)
 
 
-def _canonical(matrix: csr_array | csr_matrix) -> csr_array:
-    """A copy in which every cell that is not 0 is stored once."""
-    canonical = csr_array(matrix).astype(np.float64, copy=True)
-    canonical.eliminate_zeros()
-    # Duplicates become one cell that counts them, and no 0, as a 1 and a -1 would. How much a cell
-    # holds is of no meaning.
-    canonical.data[:] = 1
-    canonical.sum_duplicates()
-    return canonical
+def _cell_counts(matrix: csr_array | csr_matrix) -> csr_array:
+    """How often each cell that is not 0 is stored, in a copy that has each of these cells once."""
+    counts = csr_array(matrix).astype(np.float64, copy=True)
+    counts.eliminate_zeros()
+    # A 1 and a -1 of one cell are two interactions, whose sum would be none.
+    counts.data[:] = 1
+    counts.sum_duplicates()
+    return counts
 
 
-def _mean_ratings(held_out: csr_array | csr_matrix) -> csr_array:
-    """The values of a matrix, stored where those of `_canonical` are; of duplicates the mean."""
+def _mean_ratings(held_out: csr_array | csr_matrix, cell_counts: csr_array) -> csr_array:
+    """The values of a matrix, stored where its `_cell_counts` are; of duplicates the mean."""
     ratings = csr_array(held_out).astype(np.float64, copy=True)
     ratings.eliminate_zeros()
     # SciPy adds up what is stored several times for a cell, so the sum is divided by how often.
-    counts = ratings.copy()
-    counts.data[:] = 1
-    counts.sum_duplicates()
     ratings.sum_duplicates()
-    ratings.data /= counts.data  # Both now have the same cells in the same order.
+    ratings.data /= cell_counts.data  # Both have the same cells in the same order.
     return ratings

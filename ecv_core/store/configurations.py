@@ -149,21 +149,23 @@ def recorded_grid(name: str, path: Path = GRIDS) -> Configurations:
     with reading(_WHAT, path):
         rows = _columns_of_rows(path, name)
         spec = RunSpec.from_json(rows["spec"][0])
-        texts = list(dict.fromkeys(rows["params"]))
-        shape = (len(texts), spec.k)
+        # A row is one fold of one configuration, whose parameters it has as a JSON text, and holds
+        # the codes of the users of the fold and their scores.
+        params_texts = list(dict.fromkeys(rows["params"]))
+        shape = (len(params_texts), spec.k)
         users = np.unique(np.concatenate(rows["user"]))
         fold_scores = np.full(shape, np.nan)
         joules = np.full(shape, np.nan)
         user_scores = np.full((*shape, len(users)), np.nan, dtype=np.float32)
         for row, fold in enumerate(rows["fold"]):
-            configuration = texts.index(rows["params"][row])
+            configuration = params_texts.index(rows["params"][row])
             fold_scores[configuration, fold] = rows["score"][row]
             joules[configuration, fold] = rows["joules"][row]
-            columns = np.searchsorted(users, rows["user"][row])
-            user_scores[configuration, fold, columns] = rows[spec.metric_name][row]
+            places_of_users = np.searchsorted(users, rows["user"][row])
+            user_scores[configuration, fold, places_of_users] = rows[spec.metric_name][row]
         return Configurations(
             spec=spec,
-            configurations=tuple(json.loads(text) for text in texts),
+            configurations=tuple(json.loads(text) for text in params_texts),
             user_scores={spec.metric_name: user_scores},
             fold_scores=fold_scores,
             joules=joules,

@@ -22,7 +22,7 @@ from ecv_core.store.schema import SCHEMA_VERSION, metadata, schema
 
 log = logging.getLogger(__name__)
 
-_SCHEME = re.compile(r"[\w+]+://")
+_SCHEME = re.compile(r"^[\w+]+://")
 _PASSWORD_OPTION = re.compile(r"(?i)((?:pass|pwd|secret)\w*\s*=)(?P<password>.+)$", re.DOTALL)
 """All that follows a word such as `password=` in an address."""
 _URL = "ecv-address"
@@ -59,20 +59,20 @@ def without_password(text: str, url: str) -> str:
     if not url or url.startswith("sqlite://"):  # a path may have every sign, and has no password
         return text
     address = _cut_out_passwords(url)
-    between_urls = text.split(url)
+    # The whole address gives way to the one that may be shown; in the text around it a driver may
+    # quote the passwords in other forms, each of which gives way to stars.
+    texts_around = text.split(url)
     password_forms = _password_forms(address.passwords)
     if password_forms:
         any_form = re.compile("|".join(map(re.escape, password_forms)))
-        between_urls = [any_form.sub("***", part) for part in between_urls]
-    return address.shown.join(between_urls)
+        texts_around = [any_form.sub("***", part) for part in texts_around]
+    return address.shown.join(texts_around)
 
 
 def _cut_out_passwords(url: str) -> _Address:
-    begin = 0
-    scheme = _SCHEME.match(url)
-    if scheme:
-        begin = scheme.end()
-    address = url[begin:]
+    # An address is SCHEME://USER:PASSWORD@HOST/..., and may have ?password=... in the end as well.
+    address = _SCHEME.sub("", url, count=1)
+    scheme = url.removesuffix(address)
     login, _, host = address.rpartition("@")
     user, colon, password = login.partition(":")
     passwords = []
@@ -87,7 +87,7 @@ def _cut_out_passwords(url: str) -> _Address:
             # The last at-sign may be a part of this password, so no host is shown at all.
             shown = f"{user}:***"
         shown = _PASSWORD_OPTION.sub(r"\1***", shown)
-    return _Address(url[:begin] + shown, passwords)
+    return _Address(scheme + shown, passwords)
 
 
 def _password_forms(passwords: list[str]) -> list[str]:
@@ -250,23 +250,23 @@ def waiting_for_database(say: Say) -> Iterator[None]:
 
 def _open_connection(engine: sa.Engine) -> sa.Connection:
     """A connection; waited for where `waiting_for_database` says so. Raises: SQLAlchemyError."""
-    is_away = False
+    say = _SAY.get()
+    if say is None:  # nobody waits
+        return engine.connect()
+    was_away = False
     while True:
-        say = _SAY.get()
         try:
             connection = engine.connect()
         except DBAPIError as error:
-            if say is None:
-                raise
             why = _fit_to_show(engine, first_line(error))
             sentence = f"the database {_shown_url(engine)} cannot be reached: {why}"
-            if not is_away:
+            if not was_away:  # it stands in the log once
                 log.error("%s", sentence)
-            is_away = True
+            was_away = True
             say(f"{sentence}; e-fold tries again")
             time.sleep(AGAIN_SECONDS)
         else:
-            if is_away and say is not None:
+            if was_away:
                 say(None)
             return connection
 

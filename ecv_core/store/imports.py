@@ -52,10 +52,10 @@ class RunFile:
 def is_run(content: bytes) -> bool:
     """Whether a file is a run that e-fold exported, of whatever version."""
     try:
-        document = json.loads(content)
-    except (ValueError, RecursionError):
+        _values_of_run(content)
+    except _NotARun:
         return False
-    return isinstance(document, dict) and document.get("format") == FORMAT
+    return True
 
 
 def read_run(content: bytes, name: str) -> RunFile:
@@ -78,7 +78,7 @@ def read_run(content: bytes, name: str) -> RunFile:
 def _read(content: bytes, name: str) -> RunFile:
     shown = codec.shown(name)
     try:
-        _check_format(content)
+        _check_format(_values_of_run(content))
         document = codec.read(RunDocument, content)
         run = document.record(datetime.now(UTC))
         _check_names(document)
@@ -104,22 +104,27 @@ class _NotARun(EcvError):
     """Of a file of another kind; its text is empty, or why in brackets."""
 
 
-def _check_format(content: bytes) -> None:
-    """Refuse what is no run, or one of a newer e-fold or with settings that are not known here."""
+def _values_of_run(content: bytes) -> dict[str, Any]:
+    """The JSON values of a file, of which only the format is checked. Raises: _NotARun."""
     try:
-        document = json.loads(content)
+        values = json.loads(content)
     except (ValueError, RecursionError) as error:
-        raise _NotARun(" (not JSON)") from error  # the brackets go into the sentence of the caller
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise _NotARun
-    version = document.get("version")
+        raise _NotARun(" (not JSON)") from error  # the brackets go into the sentence of `_read`
+    if isinstance(values, dict) and values.get("format") == FORMAT:
+        return values
+    raise _NotARun
+
+
+def _check_format(values: Mapping[str, Any]) -> None:
+    """Refuse a run of a newer e-fold, or with settings that are not known here."""
+    version = values.get("version")
     if version != VERSION:
         raise InputError(
             f"it was written by a newer e-fold (format {codec.shown(version)}, this one reads "
             f"{VERSION}); update e-fold here and import it again"
         )
-    spec = document.get("spec")
-    if isinstance(spec, dict):
+    spec = values.get("spec")
+    if isinstance(spec, dict):  # what is wrong with it otherwise is found when it is read
         for name in spec:
             if name not in SETTINGS:
                 raise InputError(
@@ -192,8 +197,9 @@ def _check_moments(run: RunRecord) -> None:
     for n, moment in enumerate(run.moments, start=1):
         # A rule may know the k-fold mean better than the folds so far do: then only the mean of all
         # of them follows from their scores.
-        follows = n == run.k or not isinstance(rule, OwnMean)
-        if follows and abs(moment.mean - math.fsum(scores[:n]) / n) > _rounding_error(run):
+        is_mean_of_scores = n == run.k or not isinstance(rule, OwnMean)
+        distance = abs(moment.mean - math.fsum(scores[:n]) / n)
+        if is_mean_of_scores and distance > _rounding_error(run):
             raise InputError(f"its mean after {n} folds is not the mean of their scores")
         # What an interval of the rule's own holds is for the rule to say.
         _check_interval(

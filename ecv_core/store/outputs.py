@@ -64,15 +64,16 @@ def check_output(path: Path, url: str = "") -> None:
     Raises:
         InputError.
     """
-    own = sqlite_file(url or database_url())
-    if own is not None:
-        for file in database_files(own):
+    own_database = sqlite_file(url or database_url())
+    if own_database is not None:
+        for file in database_files(own_database):
             if _is_same(path, file):
                 raise InputError(
                     f"{path} is the database of runs, or belongs to it ({file}); give another name"
                 )
-    database, *companions = database_files(_database_of_companion(path.resolve()))
-    for companion in companions:
+    # The path may be the database of another program, or a companion of one.
+    database = _database_of_companion(path.resolve())
+    for companion in _companions(database):
         # SQLite removes its companions once nobody has the database open any more.
         if companion.exists() and _is_database(database):
             raise InputError(
@@ -83,8 +84,11 @@ def check_output(path: Path, url: str = "") -> None:
 
 def database_files(database: Path) -> list[Path]:
     """A database, and after it what SQLite keeps beside it."""
-    companions = [database.with_name(database.name + ending) for ending in _COMPANIONS]
-    return [database, *companions]
+    return [database, *_companions(database)]
+
+
+def _companions(database: Path) -> list[Path]:
+    return [database.with_name(database.name + ending) for ending in _COMPANIONS]
 
 
 def _database_of_companion(path: Path) -> Path:

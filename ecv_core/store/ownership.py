@@ -161,7 +161,7 @@ def is_alive(owner: str, *, silent_seconds: float) -> bool:
             process that is elsewhere.
     """
     parts = re.fullmatch(_PROCESS, owner)
-    if parts is None:
+    if parts is None:  # it names no process, so that nobody can tell that one has ended
         return True
     if is_elsewhere(owner):
         return silent_seconds < GONE_SECONDS
@@ -258,7 +258,7 @@ def expire_leases(store: Store, run_id: str, fold: int | None = None) -> None:
 
 def _clock(connection: sa.Connection) -> datetime:
     """The clock that all who use a database have in common: the server's, or this machine's."""
-    if connection.dialect.name == "sqlite":
+    if connection.dialect.name == "sqlite":  # all who have the file open have one clock
         return datetime.now(UTC)
     moment: datetime = connection.execute(sa.select(sa.func.now())).scalar_one()
     return moment.astimezone(UTC)

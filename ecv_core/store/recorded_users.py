@@ -70,9 +70,12 @@ def read_users(path: Path, name: str, metric: str) -> dict[int, UserScores]:
         folds = columns.pop("fold")
         users = columns.pop("user")
         clusters = columns.pop("cluster", None)
-    if metric in columns:  # the score of the run is the first of `UserScores.metrics`
-        columns = {metric: columns.pop(metric)} | columns
-    values = np.stack(list(columns.values()), axis=1).astype(np.float32)
+    # What is left are scores, a column for each metric.
+    metrics = list(columns)
+    if metric in metrics:  # the score of the run is the first of `UserScores.metrics`
+        metrics.remove(metric)
+        metrics.insert(0, metric)
+    values = np.stack([columns[name] for name in metrics], axis=1).astype(np.float32)
     scores = {}
     for fold in np.unique(folds):
         is_of_fold = folds == fold
@@ -81,7 +84,7 @@ def read_users(path: Path, name: str, metric: str) -> dict[int, UserScores]:
             clusters_of_fold = clusters[is_of_fold]
         scores[int(fold)] = UserScores(
             users=users[is_of_fold],
-            metrics=tuple(columns),
+            metrics=tuple(metrics),
             values=values[is_of_fold],
             clusters=clusters_of_fold,
         )

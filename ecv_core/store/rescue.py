@@ -9,6 +9,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -105,9 +106,10 @@ def check_kept(store: Store, kept_runs: Mapping[str, KeptRun]) -> None:
                     raise _damaged_database(store, str(answer))
             for run_id, run in kept_runs.items():
                 query = sa.select(folds.c.fold, folds.c.result).filter_by(run_id=run_id)
-                there = {row.fold for row in connection.execute(query)}
+                # The results are read with the folds, so that their pages of the file are read too.
+                stored_folds = {row.fold for row in connection.execute(query)}
                 for row in run.rows:
-                    if row["fold"] not in there:
+                    if row["fold"] not in stored_folds:
                         what = f"fold {row['fold']} of run {run_id} is missing"
                         raise _damaged_database(store, what)
     finally:
@@ -139,17 +141,17 @@ def rescue(store: Store, kept_runs: Mapping[str, KeptRun]) -> Path:
         folders.append(private_folder())
     first_run_id = next(iter(kept_runs))
     name = f"{_rescue_file_prefix(store.url)}{first_run_id}.sqlite"
-    refusals = []
+    errors = []
     for folder in folders:
-        part = folder / f".{name}.part"
+        unfinished_file = folder / f".{name}.part"
         try:
-            _write_interrupted_runs(Store(f"sqlite:///{part}"), kept_runs)
-            part.replace(folder / name)  # whoever takes it in sees all of it
-            return folder / name
-        except (StoreError, OSError) as refusal:
-            refusals.append(refusal)
-            _remove(part)
-    raise StoreError(str(refusals[0])) from refusals[0]
+            _write_interrupted_runs(Store(f"sqlite:///{unfinished_file}"), kept_runs)
+            # Only a whole file has the name by which the next start looks for it.
+            return unfinished_file.replace(folder / name)
+        except (StoreError, OSError) as error:
+            errors.append(error)
+            _remove(unfinished_file)
+    raise StoreError(str(errors[0])) from errors[0]
 
 
 def _rescue_folders(url: str) -> list[Path]:
@@ -213,42 +215,41 @@ def _copy_missing_folds(store: Store, rescued: Store) -> int:
             is_missing = folds.c.fold.not_in(folds_here)
             missing_folds = rescued.rows(folds.select().filter_by(**key_of_run).where(is_missing))
             if missing_folds:
-                _prepare_run_for_folds(connection, dict(run._mapping))
+                _prepare_run_for_folds(connection, run)
             for fold in missing_folds:
                 key_of_fold = key_of_run | {"fold": fold.fold}
-                _insert(connection, folds, dict(fold._mapping))
+                _insert(connection, folds, fold)
                 # Users' scores that are here without their fold may be of another computation.
                 connection.execute(user_scores.delete().filter_by(**key_of_fold))
                 for scores in rescued.rows(user_scores.select().filter_by(**key_of_fold)):
-                    _insert(connection, user_scores, dict(scores._mapping))
+                    _insert(connection, user_scores, scores)
             count += len(missing_folds)
     return count
 
 
-def _prepare_run_for_folds(connection: sa.Connection, row: dict[str, object]) -> None:
+def _prepare_run_for_folds(connection: sa.Connection, run: sa.Row[Any]) -> None:
     """Make the run where it lacks; have its moments worked out again, with the folds that come.
 
     Raises:
         StoreError: Where it goes on at this moment.
     """
-    key_of_run = {"run_id": row["run_id"]}
+    key_of_run = {"run_id": run.run_id}
     state = connection.scalar(sa.select(runs.c.state).filter_by(**key_of_run))
     if state is None:
-        _insert(connection, runs, row)
+        _insert(connection, runs, run)
         return
     if state == RunState.RUNNING:
-        raise StoreError(f"run {row['run_id']} is running now; the next start tries again")
+        raise StoreError(f"run {run.run_id} is running now; the next start tries again")
     # Where the run stood after each fold is worked out again, with the folds that come.
     connection.execute(folds.update().filter_by(**key_of_run).values(turn=None, moment=None))
-    if row["stopped_at"] is not None:
-        connection.execute(
-            runs.update().filter_by(**key_of_run).values(stopped_at=row["stopped_at"])
-        )
+    if run.stopped_at is not None:
+        connection.execute(runs.update().filter_by(**key_of_run).values(stopped_at=run.stopped_at))
 
 
-def _insert(connection: sa.Connection, table: sa.Table, row: dict[str, object]) -> None:
+def _insert(connection: sa.Connection, table: sa.Table, row: sa.Row[Any]) -> None:
     """Insert a row of another database; its number is this database's own."""
-    values = {name: value for name, value in row.items() if name != "sequence"}
+    values = row._asdict()
+    values.pop("sequence", None)
     connection.execute(table.insert().values(**values))
 
 

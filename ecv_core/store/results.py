@@ -236,6 +236,7 @@ class Results:
         in_database = set()
         if self._store is not None:
             in_database = self._store.folds_with_user_scores([run.run_id for run in runs])
+        # A fold is taken from the first run that has it, which is the one with the most folds.
         for run in runs:
             are_users_recorded = self._with_recorded and has_user_scores(run, self._recorded_folder)
             for result in (*run.folds, *run.ahead):
@@ -243,6 +244,7 @@ class Results:
                 if are_users_recorded or (run.run_id, result.fold) in in_database:
                     choices = with_users
                 choices.setdefault(result.fold, _Choice(run, result))
+        # Where any run has its users' scores, the fold is taken from there.
         return dict(sorted((without_users | with_users).items()))
 
 
@@ -278,7 +280,7 @@ def cheap_model_spec(spec: RunSpec, name: str) -> RunSpec:
     )
 
 
-def aid_folds(results: Results, spec: RunSpec) -> dict[str, Mapping[int, FoldResult]]:
+def cheap_model_folds(results: Results, spec: RunSpec) -> dict[str, Mapping[int, FoldResult]]:
     """The folds of each cheap model that a run is adjusted by; empty for one that lacks some."""
     folds_of: dict[str, Mapping[int, FoldResult]] = {}
     for name in cheap_model_ids(spec):
@@ -297,18 +299,17 @@ def cheap_models_of(results: Results, spec: RunSpec, names: Iterable[str]) -> Ch
     """
     scores_by_name: dict[str, Mapping[int, UserScores]] = {}
     for name in names:
-        aid = cheap_model_spec(spec, name)
         scores = {}
-        for fold, result in results.folds_with_users(aid).items():
+        for fold, result in results.folds_with_users(cheap_model_spec(spec, name)).items():
             if result.user_scores is not None:
                 scores[fold] = result.user_scores
-        if not scores.keys() >= set(aid.fold_order):
+        if not scores.keys() >= set(spec.fold_order):
             raise InputError(
                 f"to adjust by '{name}', all {spec.max_folds} folds of '{name}' on "
                 f"{spec.dataset} with the same settings are needed; run it with the rule "
                 f"'{NEVER_STOPS}'"
             )
-        scores_by_name[name] = {fold: scores[fold] for fold in aid.fold_order}
+        scores_by_name[name] = {fold: scores[fold] for fold in spec.fold_order}
     return CheapModels(scores_by_name, spec.metric_name)
 
 

@@ -109,13 +109,12 @@ class Store:
             if connection.scalar(sa.select(runs.c.run_id).where(ACTIVE).limit(1)) is None:
                 return []
             rows = run_rows(connection, ACTIVE)
-        places = {row.run_id: place for place, row in enumerate(rows.queue)}
-        last_place = len(places)
+        place_in_queue = {row.run_id: place for place, row in enumerate(rows.queue)}
 
         def order(run: RunRecord) -> tuple[bool, int]:
             # A run that ends between the query of runs and that of the queue is in the queue no
-            # more.
-            return run.outside, places.get(run.run_id, last_place)
+            # more: it comes last.
+            return run.outside, place_in_queue.get(run.run_id, len(place_in_queue))
 
         return sorted(rows.records(), key=order)
 
@@ -309,9 +308,9 @@ class Store:
             change = runs.update().filter_by(run_id=run_id)
             connection.execute(change.values(state=state, error=error, finished_at=now()))
 
-    def runs_that_left_queue(self, group_id: str, since_of: str) -> list[str]:
+    def runs_that_left_queue(self, group_id: str, queued_run_id: str) -> list[str]:
         """Runs of a group that were cancelled since another run was queued."""
-        queued_at = sa.select(runs.c.queued_at).filter_by(run_id=since_of).scalar_subquery()
+        queued_at = sa.select(runs.c.queued_at).filter_by(run_id=queued_run_id).scalar_subquery()
         query = sa.select(runs.c.run_id).filter_by(group_id=group_id, state=RunState.CANCELLED)
         return [row.run_id for row in self.rows(query.where(runs.c.finished_at >= queued_at))]
 
@@ -363,6 +362,7 @@ class Store:
             for changed_moment in changed_moments:
                 change = folds.update().filter_by(run_id=run_id, fold=changed_moment.fold)
                 connection.execute(change.values(**moment_columns(changed_moment)))
+            # So far the fold is kept, whoever has the run by now; the run itself is its owner's.
             if owner is not None and not take_back_if_interrupted(connection, run_id, owner):
                 return False
             connection.execute(progress.delete().filter_by(run_id=run_id))
