@@ -126,7 +126,10 @@ class SplitSamples:
         # Groups count only where no fold trains on one part of a group and holds out another.
         if split_params.get("groups") is not None:
             _, group_codes = np.unique(np.asarray(split_params["groups"]), return_inverse=True)
-            if not self._any_group_on_both_sides(group_codes):
+            splits_a_group = any(
+                np.isin(group_codes[train], group_codes[test]).any() for train, test in self.folds
+            )
+            if not splits_a_group:
                 self.units = group_codes
                 self.grouped = True
         self.order: Sequence[int] = range(len(self.folds))
@@ -171,10 +174,6 @@ class SplitSamples:
                 "cv.split and cv.get_n_splits return inconsistent results. Expected "
                 f"{expected} splits, got {self.k}"
             )
-
-    def _any_group_on_both_sides(self, codes: Indices) -> bool:
-        """Whether a group is in the training and in the held-out part of a fold."""
-        return any(np.isin(codes[train], codes[test]).any() for train, test in self.folds)
 
     @property
     def n(self) -> int:

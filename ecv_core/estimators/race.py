@@ -452,9 +452,7 @@ def _has_worst_score(table: SplitSamples, scorer: Scoring, *, certain: bool) -> 
     which is enough to be certain who is best, but not to say what is lost on average.
     """
     metric = metric_named(scorer.name)
-    if certain or metric is None:
-        return table.classifies
-    return table.classifies and metric.has_worst_score
+    return table.classifies and (certain or metric is None or metric.has_worst_score)
 
 
 _MOST_NAMED = 3

@@ -484,10 +484,11 @@ def tune(
         on_fold()
 
     callbacks = _callbacks(show_fold)
-    model: AbstractContextManager[dict[str, Any]] = nullcontext({"algorithm": algorithm})
+    settings_context: AbstractContextManager[dict[str, Any]]
+    settings_context = nullcontext({"algorithm": algorithm})
     if in_memory:
-        model = as_tuning_settings(algorithm, own_values or {})
-    with model as model_settings:
+        settings_context = as_tuning_settings(algorithm, own_values or {})
+    with settings_context as model_settings:
         plan = tunings.make_tuning(
             dataset=dataset_id(dataset),
             space=space_name,

@@ -129,8 +129,10 @@ class Tracked:
         self._resume = resume
         self._has_named_metric = has_named_metric
         address = None
-        if not keep:
-            address = self._temporary_database()
+        if not keep:  # the database is gone with this object
+            folder = tempfile.mkdtemp(prefix="ecv-")
+            weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+            address = f"sqlite:///{folder}/run.sqlite"
         self._store: Store = open_store(address)
         self._run_id: str | None = None
         self._open_fold: _OpenFold | None = None
@@ -216,12 +218,6 @@ class Tracked:
         if self._run_id is None:
             return f"<tracked: {self.spec.algorithm}>"
         return f"<tracked: {self.run!r}>"
-
-    def _temporary_database(self) -> str:
-        """The address of a database that is gone with this object."""
-        folder = tempfile.mkdtemp(prefix="ecv-")
-        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-        return f"sqlite:///{folder}/run.sqlite"
 
     def _folds(self) -> Generator[TrackedFold]:
         try:

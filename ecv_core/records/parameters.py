@@ -227,8 +227,9 @@ def _joined_ids(ids_or_text: object, error_name: str) -> str:
 
 
 def _folds_text(number: str) -> str:
-    unit = "fold" if number == "1" else "folds"
-    return f"{number} {unit}"
+    if number == "1":
+        return "1 fold"
+    return f"{number} folds"
 
 
 def scientific(value: float) -> str:

@@ -90,7 +90,9 @@ class Registry(MutableMapping[str, T]):
 
     def _load(self, point: EntryPoint) -> dict[str, T]:
         """The entry of a package, by its id; empty where it cannot be loaded."""
-        package = point.dist.name if point.dist else "a package"
+        package = "a package"
+        if point.dist:
+            package = point.dist.name
         try:
             name, entry = self._to_entry(point.load(), point.name)
             if name in self._entries or name in self.added:

@@ -88,10 +88,13 @@ _group_member = runs.alias()
 _runs_of_group = sa.select(sa.func.count()).select_from(_group_member)
 _runs_of_group = _runs_of_group.where(_group_member.c.group_id == runs.c.group_id)
 
-_run_columns = [runs.c.run_id, runs.c.state, runs.c.owner, runs.c.queued_at, runs.c.stopped_at]
 _progress_columns = [column for column in progress.c if column is not progress.c.run_id]
 _ACTIVE_RUNS = sa.select(
-    *_run_columns,
+    runs.c.run_id,
+    runs.c.state,
+    runs.c.owner,
+    runs.c.queued_at,
+    runs.c.stopped_at,
     runs.c.group_id,
     *_progress_columns,
     _folds_of_run.scalar_subquery().label("folds"),

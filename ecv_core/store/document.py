@@ -382,38 +382,30 @@ def command_for(spec: RunSpec) -> str:
     settings = spec.settings_with_roles(Role.STOP) | spec.settings_with_roles(
         *SCORE_ROLES, Role.REPORT
     )
-    for name in settings:
+    for name, value in settings.items():
+        setting = SETTINGS[name]
         if name in _SPECIAL_OPTIONS:  # whose words are not just an option and its value
             words += _SPECIAL_OPTIONS[name](spec)
         elif name == "metric" and _is_scored_elsewhere(spec):
             continue  # it is what --own-metric says
-        elif _needs_option(spec, name, usual_values[name]):
-            words += _option_words(SETTINGS[name], getattr(spec, name))
+        elif setting.option is not None and _needs_option(spec, setting, usual_values[name]):
+            words.append(setting.option)
+            if setting.kind is not bool:  # an option of a yes or no says yes by being there
+                words.append(setting.text(value))
     return shlex.join(words)
 
 
-def _needs_option(spec: RunSpec, name: str, usual: object) -> bool:
+def _needs_option(spec: RunSpec, setting: Setting, usual: object) -> bool:
     """Whether a setting has to be given on the command line, for a run to be repeated.
 
     Args:
         spec: The spec of the run.
-        name: The name of the setting.
+        setting: The setting.
         usual: The value that it has where nobody gives it.
     """
-    setting = SETTINGS[name]
-    if setting.option is None:
+    if setting.of_rule and setting.name not in stopping.rule(spec.rule).run_settings:
         return False
-    if setting.of_rule and name not in stopping.rule(spec.rule).run_settings:
-        return False
-    return setting.always_told or getattr(spec, name) != usual
-
-
-def _option_words(setting: Setting, value: object) -> list[str]:
-    """The option that gives a setting this value; one of a yes or no says yes by being there."""
-    option = str(setting.option)
-    if setting.kind is bool:
-        return [option]
-    return [option, setting.text(value)]
+    return setting.always_told or getattr(spec, setting.name) != usual
 
 
 def _usual_settings(spec: RunSpec) -> dict[str, object]:

@@ -168,6 +168,7 @@ def connect(url: str) -> sa.Engine:
     if engine.dialect.name == "sqlite":
         sa.event.listen(engine, "connect", _set_up_sqlite)
         _make_folder(engine.url.database)
+    # Another process that opens the same new database may make its tables at this moment.
     deadline = time.monotonic() + _WAIT_SECONDS
     while True:
         try:

@@ -170,10 +170,8 @@ class _Source(NamedTuple):
     """All that a row of the list is made of, but for the folds themselves."""
 
     row: Any
-    """Of the runs table."""
-    fold_count: int
-    newest_fold: int
-    """Place of the newest fold in its table; 0 where there is none."""
+    """Of the runs table; and, by which a change of its folds is seen, how many folds it has and the
+    place of the newest in its table."""
     label: Label
     imported: bool
 
@@ -238,22 +236,17 @@ class RunList:
 def _sources(connection: sa.Connection) -> dict[str, _Source]:
     """What each run is made of, newest first; deleted runs are left out."""
     count = sa.func.count().label("fold_count")
-    newest = sa.func.max(folds.c.sequence).label("newest")
-    by_run = sa.select(folds.c.run_id, count, newest).group_by(folds.c.run_id)
-    fold_counts = {}
-    newest_folds = {}
-    for row in connection.execute(by_run):
-        fold_counts[row.run_id] = row.fold_count
-        newest_folds[row.run_id] = row.newest
+    newest = sa.func.max(folds.c.sequence).label("newest_fold")
+    by_run = sa.select(folds.c.run_id, count, newest).group_by(folds.c.run_id).subquery()
+    query = sa.select(runs, by_run.c.fold_count, by_run.c.newest_fold)
+    query = query.outerjoin_from(runs, by_run, by_run.c.run_id == runs.c.run_id)
+    query = query.where(is_not_deleted())
     label_of = _labels(connection)
     imported_ids = set(connection.scalars(sa.select(imports.c.run_id)))
     sources = {}
-    newest_first = runs.select().where(is_not_deleted()).order_by(runs.c.sequence.desc())
-    for row in connection.execute(newest_first):
+    for row in connection.execute(query.order_by(runs.c.sequence.desc())):
         sources[row.run_id] = _Source(
             row=row,
-            fold_count=fold_counts.get(row.run_id, 0),
-            newest_fold=newest_folds.get(row.run_id, 0),
             label=label_of.get(row.run_id, Label()),
             imported=row.run_id in imported_ids,
         )

@@ -67,16 +67,18 @@ def beat(store: Store, owner: str, *, is_dashboard: bool) -> None:
     change = owners.update().filter_by(owner=owner).values(**values)
     with store.transaction("written") as connection:
         if not connection.execute(change).rowcount:  # its first sign of life
-            active = sa.select(runs.c.owner).where(ACTIVE, runs.c.owner.is_not(None))
-            connection.execute(owners.delete().where(owners.c.owner.not_in(active)))
+            # Others that gave signs of life before, and have no run any more, are forgotten now.
+            owners_of_runs = sa.select(runs.c.owner).where(ACTIVE, runs.c.owner.is_not(None))
+            connection.execute(owners.delete().where(owners.c.owner.not_in(owners_of_runs)))
             connection.execute(owners.insert().values(owner=owner, **values))
 
 
 def take_over(store: Store, gone_owners: Collection[str], *, owner: str) -> int:
     """Give what waits in the queues of dashboards that are gone to this owner; how many runs."""
-    serving = sa.select(owners.c.owner).where(owners.c.owner.in_(gone_owners), owners.c.serves)
-    waiting = runs.update().filter_by(state=RunState.QUEUED).where(runs.c.owner.in_(serving))
-    return store.write(waiting.values(owner=owner))
+    is_gone_dashboard = owners.c.owner.in_(gone_owners) & owners.c.serves
+    gone_dashboards = sa.select(owners.c.owner).where(is_gone_dashboard)
+    queued = runs.update().filter_by(state=RunState.QUEUED)
+    return store.write(queued.where(runs.c.owner.in_(gone_dashboards)).values(owner=owner))
 
 
 def interrupt(store: Store, gone_owners: Collection[str]) -> None:

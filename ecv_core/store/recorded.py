@@ -214,9 +214,11 @@ def _find_row(run_id: str, folder: Path | None, name_prefix: str = "") -> _Row |
         name_prefix: How the name of the run begins; empty for any.
     """
     candidates = []
-    for part in _folders(folder):
+    for subfolder in _folders(folder):
         with suppress(InputError):  # a damaged file hides no run of another
-            candidates += [row for row in _rows(part).values() if row.name.startswith(name_prefix)]
+            for row in _rows(subfolder).values():
+                if row.name.startswith(name_prefix):
+                    candidates.append(row)
     for row in candidates:
         if row.name == run_id:
             return row

@@ -211,8 +211,8 @@ def _copy_missing_folds(store: Store, rescued: Store) -> int:
         wait_for_others(connection)
         for run in rescued_runs:
             key_of_run = {"run_id": run.run_id}
-            folds_here = set(connection.scalars(sa.select(folds.c.fold).filter_by(**key_of_run)))
-            is_missing = folds.c.fold.not_in(folds_here)
+            stored_folds = set(connection.scalars(sa.select(folds.c.fold).filter_by(**key_of_run)))
+            is_missing = folds.c.fold.not_in(stored_folds)
             missing_folds = rescued.rows(folds.select().filter_by(**key_of_run).where(is_missing))
             if missing_folds:
                 _prepare_run_for_folds(connection, run)

@@ -53,6 +53,12 @@ def test_an_error_names_the_place_of_a_value_in_a_list() -> None:
     assert codec.what_is_wrong(error.value) == "its [1] must be a whole number, but is x"
 
 
+def test_an_error_without_a_place_is_told_whole() -> None:
+    sentence = "it has 10 folds, and 9 moments of which the last is damaged"
+    assert codec.what_is_wrong(ValueError(sentence)) == sentence
+    assert codec.what_is_wrong(KeyError("metric")) == "KeyError('metric')"
+
+
 def test_fold_order_is_all_folds_or_the_chosen_ones() -> None:
     assert RunSpec(dataset="d", algorithm="a", k=3).fold_order == (0, 1, 2)
     assert RunSpec(dataset="d", algorithm="a", k=3, only_folds=(2, 0)).fold_order == (2, 0)
