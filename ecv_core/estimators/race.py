@@ -399,7 +399,7 @@ class Race:
         return promise
 
     def _left_out_sentence(self) -> str:
-        names = listed([str(fold) for fold in sorted(self.folds_without_score)])
+        names = listed(list(map(str, sorted(self.folds_without_score))))
         if len(self.folds_without_score) == 1:
             return f"Fold {names} has no score of any candidate, so it is left out."
         return f"Folds {names} have no score of any candidate, so they are left out."

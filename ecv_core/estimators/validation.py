@@ -320,7 +320,7 @@ def _sentence_without_score(record: RunRecord, without_score: Sequence[int]) -> 
         return " No fold has a finite score."
     if not without_score:
         return ""
-    names = listed([str(fold) for fold in without_score])
+    names = listed(list(map(str, without_score)))
     if len(without_score) == 1:
         return f" Fold {names} has no score, so the rule did not see it."
     return f" Folds {names} have no score, so the rule did not see them."
@@ -398,7 +398,7 @@ def _spec(
     """
     if not dataset:
         shape = getattr(table.X, "shape", (table.n,))
-        dataset = " x ".join(str(size) for size in shape) + " in memory"
+        dataset = " x ".join(map(str, shape)) + " in memory"
     only_folds: tuple[int, ...] = ()
     if list(table.order) != list(range(table.k)):
         only_folds = tuple(table.order)

@@ -75,17 +75,14 @@ class Data:
         table = _as_pandas(frame)
         if table is None:
             raise InputError(f"data of the type {type(frame).__name__} cannot be used; {_DATA}")
-        names = [str(name) for name in table.columns]
+        names = list(map(str, table.columns))
         named_columns = dict(zip(ROLES, (user, item, rating, timestamp, cluster), strict=True))
         first_rows = table.head(_TELLING_ROWS).astype(str).to_numpy().tolist()
         # Role -> place of its column in the table: as recognised, unless the caller has named it.
         place_of_role = roles_by_names(names, first_rows)
         for role, name in named_columns.items():
-            if name is None:
-                continue
-            if name not in names:
-                raise InputError(f"the table has no column '{name}'; it has {_first_names(names)}")
-            place_of_role[role] = names.index(name)
+            if name is not None:
+                place_of_role[role] = _place_of_column(name, names)
         for role, option in (("user_id", "user"), ("item_id", "item")):
             if role not in place_of_role:
                 raise InputError(
@@ -98,6 +95,13 @@ class Data:
         roles = [role for role in ROLES if role in place_of_role]
         columns = table.iloc[:, [place_of_role[role] for role in roles]]
         return cls(columns.set_axis(roles, axis=1))
+
+
+def _place_of_column(name: str, names: Sequence[str]) -> int:
+    """Raises: InputError for a column that the table does not have."""
+    if name not in names:
+        raise InputError(f"the table has no column '{name}'; it has {_first_names(names)}")
+    return names.index(name)
 
 
 def as_data(source: object) -> Data:
