@@ -740,17 +740,18 @@ class _Step:
         lane = lane_before
         if contender in (selection_round.leader, *selection_round.gaps):
             lane = replace(lane_before, folds=selection_round.n)
-        if self.verdict is not None and contender == self.verdict.winner:
-            return replace(lane, state="leader", says=self._winner_words(self.verdict))
-        if self.verdict is not None and contender in self.verdict.tied:
-            return self._tied_lane(self.verdict, contender, lane)
-        if contender in selection_round.still_in and self.verdict is None:
+        if self.verdict is not None:
+            if contender == self.verdict.winner:
+                return replace(lane, state="leader", says=self._winner_words(self.verdict))
+            if contender in self.verdict.tied:
+                return self._tied_lane(self.verdict, contender, lane)
+            return _placed(lane)
+        if contender in selection_round.still_in:
             after = counted(lane.folds, "fold")
             return replace(lane, state="in", says=f"its place is not known after {after}")
-        placed = _placed(lane)
-        if contender == self.best and self.verdict is None:
-            return replace(placed, state="leader")
-        return placed
+        if contender == self.best:
+            return replace(_placed(lane), state="leader")
+        return _placed(lane)
 
     def _lane_of_other(self, contender: int, lane_before: _Lane) -> _Lane:
         """The lane of a contender that does not lead, but for what a decision says of it."""
@@ -794,12 +795,12 @@ class _Step:
             low=self._percent_of_mean(gap.low),
             high=self._percent_of_mean(gap.high),
         )
-        if self.verdict is not None and contender in self.verdict.tied:
-            return self._tied_lane(self.verdict, contender, lane)
-        if self.verdict is not None and lane.folds == self.terms.k:
-            return replace(
-                lane, state="behind", says=f"{_distance_words(lane.behind)}, all folds used"
-            )
+        if self.verdict is not None:
+            if contender in self.verdict.tied:
+                return self._tied_lane(self.verdict, contender, lane)
+            if lane.folds == self.terms.k:
+                says = f"{_distance_words(lane.behind)}, all folds used"
+                return replace(lane, state="behind", says=says)
         if self.terms.until == "order" and contender in self.selection_round.dropped:
             return _placed(lane)
         if contender not in self.selection_round.still_in:

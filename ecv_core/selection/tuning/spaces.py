@@ -188,23 +188,8 @@ def sampled(
         for point in itertools.product(*space.values()):
             yield dict(zip(space, point, strict=True))
         return
-    yield from _proposed_by_optuna(
-        space, sampler, budget, seed=seed, score=score, higher_is_better=higher_is_better
-    )
-
-
-def _proposed_by_optuna(
-    space: Space,
-    sampler: Sampler,
-    budget: int,
-    *,
-    seed: int,
-    score: Callable[[dict[str, ParamValue]], float] | None,
-    higher_is_better: bool,
-) -> Iterator[dict[str, ParamValue]]:
-    """Configurations as Optuna draws them, each once; arguments as of `sampled`."""
     study = _create_study_quietly(_sampler(space, sampler, seed), maximize=higher_is_better)
-    indices = {name: _indices(values) for name, values in space.items()}
+    indices = _indices(space)
     scores: dict[tuple[ParamValue, ...], float] = {}
     repeats = 0
     while len(scores) < budget:
@@ -227,13 +212,17 @@ def _proposed_by_optuna(
         study.tell(trial, scores[values])
 
 
-def _indices(values: Sequence[ParamValue]) -> BaseDistribution:
-    """The indices of a parameter's values, which Optuna draws; in an order for numbers alone."""
+def _indices(space: Space) -> dict[str, BaseDistribution]:
+    """Parameter -> the indices of its values, which Optuna draws; in an order for numbers alone."""
     from optuna.distributions import CategoricalDistribution, IntDistribution
 
-    if all(isinstance(value, int | float) for value in values):
-        return IntDistribution(0, len(values) - 1)
-    return CategoricalDistribution(range(len(values)))
+    indices: dict[str, BaseDistribution] = {}
+    for name, values in space.items():
+        if all(isinstance(value, int | float) for value in values):
+            indices[name] = IntDistribution(0, len(values) - 1)
+        else:
+            indices[name] = CategoricalDistribution(range(len(values)))
+    return indices
 
 
 def _create_study_quietly(sampler: BaseSampler, *, maximize: bool) -> Study:
