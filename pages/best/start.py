@@ -98,12 +98,12 @@ def _pick_from_space() -> PickedContenders:
     )
     settings_of_folds = fold_settings(task)
     values_of_parameter = _parse_values(text or "")
-    declared_space: str | None = picked_space
-    if picked_space == _NO_SPACE:
-        declared_space = None
-        if not values_of_parameter:
-            st.caption("Enter values of your own, or pick a declared space.")
-            return PickedContenders([], ready=False)
+    declared_space = None
+    if picked_space != _NO_SPACE:
+        declared_space = picked_space
+    elif not values_of_parameter:
+        st.caption("Enter values of your own, or pick a declared space.")
+        return PickedContenders([], ready=False)
     space = space_of(algorithm, declared_space, values_of_parameter)
     if not ready:
         return PickedContenders([], ready=False)

@@ -160,9 +160,11 @@ def evidence_of(specs: Sequence[RunSpec]) -> Evidence:
     slowdown = _slowdown(own, recorded)
     if slowdown != 1:
         machine += ", scaled to the speed of your runs"
-        for index, costs in enumerate(recorded):
+        scaled = []
+        for costs in recorded:
             seconds_here = tuple(slowdown * seconds for seconds in costs.seconds)
-            recorded[index] = replace(costs, seconds=seconds_here)
+            scaled.append(replace(costs, seconds=seconds_here))
+        recorded = scaled
     # The cost of a fold depends on its dataset and algorithm most; own runs of both count first.
     works = {_dataset_and_algorithm(spec) for spec in specs}
     own_costs = _costs_of(works, own)

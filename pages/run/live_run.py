@@ -166,6 +166,7 @@ class _OpenedRuns:
 
         Where they have been deleted, the whole page is drawn anew, with its sentence.
         """
+        # The page has just read them for its first drawing: the next ones read them anew.
         runs = self._runs_for_first_drawing
         self._runs_for_first_drawing = []
         if not runs:

@@ -267,9 +267,11 @@ def score_settings(metric: str) -> dict[str, Any]:
         with st.expander("How predictions are scored", icon=":material/leaderboard:"):
             _show_definition(metric)
         return {}
-    sampled = SAMPLED in (st.session_state.get("ranking"), st.query_params.get("ranking"))
+    is_sampled = SAMPLED in (st.session_state.get("ranking"), st.query_params.get("ranking"))
     with st.expander(
-        "What is ranked, and how it is scored", icon=":material/leaderboard:", expanded=sampled
+        "What is ranked, and how it is scored",
+        icon=":material/leaderboard:",
+        expanded=is_sampled,  # so that what a link, or a run, has picked is in sight
     ):
         _show_definition(metric)
         picked = {"candidates": setting_widget("candidates")}
@@ -487,18 +489,22 @@ def min_folds_key(rule: str) -> str:
     return f"min_folds-{rule}"
 
 
+def country_names() -> dict[str, str]:
+    """The code of each country -> its name."""
+    return {code: country.name for code, country in countries().items()}
+
+
 def _pick_country() -> str:
     """The code of the country whose electricity is used."""
-    country_of_code = countries()
-    codes = list(country_of_code)
-    names = {code: country.name for code, country in country_of_code.items()}
+    names = country_names()
+    codes = list(names)
     code: str = st.selectbox(
         options=codes,
         index=codes.index(SETTINGS["country"].default),
         format_func=names.__getitem__,
         **widget_arguments("country"),
     )
-    country = country_of_code[code]
+    country = countries()[code]
     st.caption(f"{country.grams_co2e_per_kwh:.0f} g CO2e per kWh ({country.year}).")
     return code
 

@@ -9,7 +9,6 @@ import streamlit as st
 
 from ecv_core import dataset as datasets
 from ecv_core.dataset import DatasetEntry
-from ecv_core.energy.meter import countries
 from ecv_core.evaluation import METRICS
 from ecv_core.figures.words import (
     algorithm_title,
@@ -38,6 +37,7 @@ from pages.run.settings import (
     TASK_OF_METRIC,
     ParamsOfAlgorithms,
     algorithm_picker,
+    country_names,
     fold_settings,
     min_folds_key,
     parameter_settings,
@@ -87,9 +87,8 @@ def translate_address_of_form() -> None:
         "algorithm": ALGORITHM_LABELS,
         "rule": titles_in(RULES),
         "split": titles_in(SPLITS),
+        "country": country_names(),
     }
-    country_names = {code: country.name for code, country in countries().items()}
-    labels_of_widgets["country"] = country_names
     for setting in filter(on_form, SETTINGS.values()):
         if setting.choices:
             labels_of_widgets[setting.name] = choice_labels(setting)

@@ -148,7 +148,7 @@ def show_history() -> None:
         return
     plan_names = names_of_plans()
     shown = _filtered(rows, plan_names)
-    _open_clicked_run()
+    _open_clicked_run()  # before the table: its rows may be others than those that were clicked
     key = table_key(shown)
     picked = _picked_runs(shown, key)
     with row_container(key="runs-actions"):
@@ -304,7 +304,7 @@ def _parameters(spec: RunSpec) -> str:
 @lru_cache(maxsize=8192)
 def _half_width(spec: RunSpec, scores: tuple[float, ...], stopped_at: int | None) -> float | None:
     """Half the interval that stands beside the score; None where there is none."""
-    used_scores = scores[:stopped_at]
+    used_scores = scores[:stopped_at]  # all of them where the rule has not stopped the run
     interval = None
     if stopped_at is not None and stopped_at < spec.max_folds:
         # A rule stops where the folds happen to agree, so its interval has to allow for the stop.

@@ -417,7 +417,8 @@ def _tested_pairs_table(tested: Sequence[Comparison], *, with_datasets: bool) ->
     # 'over' says what scores were paired: users, samples or folds; 'speaks_of' says of what a
     # difference is shown: the learners, or the models that were fitted.
     frame = comparison_frame(tested)
-    frame["found"] = ["✓" if pair.shows_difference else "" for pair in tested]
+    marks = {True: "✓", False: ""}
+    frame["found"] = [marks[pair.shows_difference] for pair in tested]
     frame["dataset"] = frame["dataset"].map(dataset_title)
     frame["p_holm"] = frame["p_holm"].map(p_words)
     frame["over"] = [f"{pair.test.pairs:,} {pair.test.over}" for pair in tested]

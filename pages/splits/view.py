@@ -364,7 +364,8 @@ def address_of(spec: RunSpec) -> dict[str, str]:
         params[K] = str(spec.k)
     owner = parameters_owner(spec.split)
     for name, value in spec.split_params:
-        if value != "":
+        if value != "":  # a text that is left empty has no place in the address
+            # Streamlit writes a switch that is on as 'true'.
             params[parameter_key(owner, name)] = str(value).lower()
     return params
 

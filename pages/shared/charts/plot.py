@@ -109,8 +109,7 @@ def figure_entries(
         The figure as JSON for a light and a dark page as 'light' and 'dark'; 'alt'; 'height' in
         pixels; and where a slider moves it, 'slider' and 'steps'.
     """
-    # The figure as JSON for a light and a dark page, its height in pixels, and what each step of a
-    # slider changes in it.
+    # Streamlit gives a copy of what it keeps, so that more can be added.
     entries = _figure_as_json(key, version, make, steps)
     entries["alt"] = alt
     if steps is not None:
