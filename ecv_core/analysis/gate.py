@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from ecv_core.analysis.significance import corrected_t_test_over_folds, differ_alike
 from ecv_core.records.arrays import Floats
 from ecv_core.records.errors import InputError
-from ecv_core.records.parameters import counted, percent_text
+from ecv_core.records.parameters import counted, percent_text, score_text
 from ecv_core.stopping.new_data import NewDataInterval, new_data_interval
 
 MARGIN = 0.01
@@ -77,8 +77,8 @@ class Gate:
             direction = ", turned round as lower is better,"
         return (
             f"{verdict} After {counted(self.folds, 'fold')} the difference{direction} is "
-            f"{self.difference:+.4f}, for {data} {self.low:+.4f} to {self.high:+.4f} (each end at "
-            f"{level}, for all looks together)."
+            f"{score_text(self.difference, '+')}, for {data} {score_text(self.low, '+')} to "
+            f"{score_text(self.high, '+')} (each end at {level}, for all looks together)."
         )
 
 

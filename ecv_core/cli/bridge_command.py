@@ -10,6 +10,7 @@ from ecv_core.cli.options import DATASET, add_json
 from ecv_core.cli.run_command import spec_of, summary
 from ecv_core.cli.track_commands import add_tracking_options
 from ecv_core.records.errors import InputError
+from ecv_core.records.parameters import score_text
 
 
 def bridge_options(parser: argparse.ArgumentParser) -> None:
@@ -66,10 +67,12 @@ def bridge_command(options: argparse.Namespace) -> None:
             )
             cv.report(lists)
             moment = cv.run.record.moments[-1]
-            score = f"fold {moment.fold}: {spec.metric_name} {moment.score:.4f}"
+            score = f"fold {moment.fold}: {spec.metric_name} {score_text(moment.score)}"
             if not math.isnan(own_score):
                 difference = own_score - moment.score
-                score += f", {library.title}'s evaluator {own_score:.4f} ({difference:+.0e})"
+                score += (
+                    f", {library.title}'s evaluator {score_text(own_score)} ({difference:+.0e})"
+                )
             say(f"{score}. {moment.decision.reason}")
     except InputError:
         cv.forget_if_empty()

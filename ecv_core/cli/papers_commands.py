@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, get_args
 from ecv_core.cli import say, write_answer
 from ecv_core.cli.options import add_json, add_rule_param
 from ecv_core.figures.words import FigureKind, ends_words, shown_interval
+from ecv_core.records.parameters import score_text
 from ecv_core.stopping import PAPERS_RULE, axis_of
 from ecv_core.store.outputs import write_result
 from ecv_core.store.recorded import FOLDER
@@ -121,7 +122,7 @@ def board_command(options: argparse.Namespace) -> None:
 def _accepted_words(checked: Checked) -> str:
     """What was accepted, and what of it is a claim."""
     run = checked.run
-    mean = f"{run.moments[run.folds_used - 1].mean:.4f}"
+    mean = score_text(run.moments[run.folds_used - 1].mean)
     interval = shown_interval(run).interval
     if interval:
         mean += f" ({ends_words(interval)})"

@@ -36,6 +36,7 @@ from ecv_core.jobs.plans import study as studies
 from ecv_core.jobs.plans.study import Cell
 from ecv_core.jobs.plans.tune import make_tuning, tune
 from ecv_core.records.errors import InputError, RunError
+from ecv_core.records.parameters import score_text
 from ecv_core.records.run import RunRecord, RunState
 from ecv_core.records.spec import RunSpec
 from ecv_core.selection.tuning.metrics_study import (
@@ -180,8 +181,8 @@ def _result_line(run: RunRecord) -> str:
     stop = run.at_stop
     assert stop is not None  # it has ended, so it has folds
     return (
-        f"{run.run_id} {_name(run.spec)}: {metric_label(run.spec)} {stop.mean:.4f} over {stop.n} "
-        f"of {run.k} folds, {len(run.folds)} run"
+        f"{run.run_id} {_name(run.spec)}: {metric_label(run.spec)} {score_text(stop.mean)} over "
+        f"{stop.n} of {run.k} folds, {len(run.folds)} run"
     )
 
 

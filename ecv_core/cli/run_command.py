@@ -47,6 +47,7 @@ from ecv_core.fold import check_data
 from ecv_core.fold.spec import make_spec
 from ecv_core.models.base import Algorithm
 from ecv_core.records.errors import InputError
+from ecv_core.records.parameters import percent_text, score_text
 from ecv_core.records.run import FoldResult, RunRecord
 from ecv_core.records.spec import SETTINGS, RunSpec
 
@@ -207,11 +208,13 @@ def _newest_fold_sentence(run: RunRecord) -> str:
     reason = moment.decision.reason
     # Folds after those that the run is reported with only check how good its stop was.
     if moment.n > run.folds_used:
-        reason = f"After {moment.n} folds: the mean is {moment.mean:.4f}, to check the stop."
+        reason = (
+            f"After {moment.n} folds: the mean is {score_text(moment.mean)}, to check the stop."
+        )
     took = f"in {result.total_seconds:.2f} s"
     if result.reused:
         took = "was there already"
-    return f"fold {moment.fold}: {run.spec.metric_name} {moment.score:.4f} {took}. {reason}"
+    return f"fold {moment.fold}: {run.spec.metric_name} {score_text(moment.score)} {took}. {reason}"
 
 
 def spec_of(options: argparse.Namespace) -> RunSpec:
@@ -267,7 +270,8 @@ def _costs_words(run: RunRecord) -> str:
 
 def _saving_words(facts: EnergyFacts) -> str:
     """What energy the stop saved, or would have saved if it had not been checked."""
-    share = f"{facts.saved_percent:.0f} %"
+    assert facts.saved_percent is not None  # something was saved
+    share = percent_text(facts.saved_percent / 100, ".0f")
     if facts.has_forecast:
         share = f"about {share}"
     return f"{saved_words(facts)} ({share}) {saving_verb(facts)}"

@@ -13,6 +13,7 @@ from ecv_core.fold import check_data
 from ecv_core.jobs.heartbeat import abandoned_runs, interrupt_run_if_abandoned
 from ecv_core.models import computed_here
 from ecv_core.records.errors import InputError
+from ecv_core.records.parameters import score_text
 from ecv_core.records.run import RunState
 from ecv_core.store.document import run_document
 from ecv_core.store.listing import ListedRun, RunList
@@ -100,7 +101,7 @@ def show_command(options: argparse.Namespace) -> None:
     run = Results(store).with_user_scores(find_run(options.run_id, store=store))
     lines = [summary(run)]
     for moment in run.moments:
-        score = f"{run.spec.metric_name} {moment.score:.4f}"
+        score = f"{run.spec.metric_name} {score_text(moment.score)}"
         lines.append(f"fold {moment.fold}: {score}. {moment.decision.reason}")
     write_answer(options, run_document(run, run.user_scores), "\n".join(lines))
 
@@ -146,7 +147,7 @@ def _table(rows: list[ListedRun]) -> list[str]:
 def _cells(row: ListedRun) -> tuple[str, ...]:
     score = row.spec.metric_name
     if row.mean is not None:
-        score += f" {row.mean:.4f}"
+        score += f" {score_text(row.mean)}"
     return (
         row.run_id,
         row.state.value,

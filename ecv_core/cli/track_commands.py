@@ -19,7 +19,7 @@ from ecv_core.cli.options import (
 from ecv_core.jobs.plans import track
 from ecv_core.jobs.plans.track import NoFold
 from ecv_core.records.errors import InputError
-from ecv_core.records.parameters import counted
+from ecv_core.records.parameters import counted, score_text
 from ecv_core.records.run import RunRecord, RunState
 from ecv_core.records.spec import SETTINGS
 from ecv_core.store.lookup import full_id
@@ -212,7 +212,7 @@ def tell_command(options: argparse.Namespace) -> None:
         say(result.note)
     if run.doubt:
         say(run.doubt)
-    score = f"{run.spec.metric_name} {result.score:.4f}"
+    score = f"{run.spec.metric_name} {score_text(result.score)}"
     print(f"fold {options.fold}: {score}. {_words_after_fold(run, options.fold)}")
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 import ecv_core.untrusted.limits as limits
 from ecv_core.dataset.layout import UNIT_TEXTS, TimeUnit
+from ecv_core.records.parameters import percent_text
 
 NO_USER = "no user"
 NO_ITEM = "no item"
@@ -85,7 +86,7 @@ def loss_sentence(unused: Mapping[str, int], rows: int) -> str:
         del counts[reason]  # a Counter lets one delete what is not in it
     ((reason, count),) = counts.most_common(1)
     return (
-        f"{lost_rows:,} of {rows:,} rows ({100 * lost_rows / rows:.0f} %) would be lost: "
+        f"{lost_rows:,} of {rows:,} rows ({percent_text(lost_rows / rows, '.0f')}) would be lost: "
         f"{count:,} {has_or_have(count)} {reason}; {way_out(reason)}"
     )
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from ecv_core.energy.savings import JOULES_PER_KWH, cost_of_next_fold, energy_of
+from ecv_core.records.parameters import percent_text
 from ecv_core.records.run import Energy, FoldResult, RunRecord
 
 CPU_PARTS = {
@@ -187,15 +188,16 @@ def parts_sentence(parts: Sequence[EnergyPart]) -> str:
         if part.name == MEMORY:
             constant += part.percent
     if measured >= 50:
-        return f"Meters measured {measured:.0f} % of it."
+        return f"Meters measured {percent_text(measured / 100, '.0f')} of it."
     if reported >= 50:
-        return f"A meter of your own reported {reported:.0f} % of it."
+        return f"A meter of your own reported {percent_text(reported / 100, '.0f')} of it."
     how = "None of it was measured"
     if measured:
-        how = f"Meters measured only {measured:.0f} % of it"
+        how = f"Meters measured only {percent_text(measured / 100, '.0f')} of it"
+    share = percent_text(constant / 100, ".0f")
     return (
-        f"{how}, and {constant:.0f} % is a constant power for memory times the time, so the energy "
-        "saved mostly reflects the time saved."
+        f"{how}, and {share} is a constant power for memory times the time, so the energy saved "
+        "mostly reflects the time saved."
     )
 
 

@@ -22,7 +22,7 @@ from ecv_core.evaluation.scoring import Scoring
 from ecv_core.records.arguments import kinds_checked
 from ecv_core.records.arrays import Floats
 from ecv_core.records.errors import InputError
-from ecv_core.records.parameters import listed, percent_text
+from ecv_core.records.parameters import listed, percent_text, score_text
 from ecv_core.selection.document import withheld_sentence
 from ecv_core.selection.rounds import Selection, Terms, Verdict
 
@@ -364,7 +364,7 @@ class Race:
         saved = percent_text(1 - used_folds / all_folds, ".0f")
         text = (
             f"The best of {len(self.candidates)} candidates by {self.scorer.name} is "
-            f"{dict(self.candidates[best])}, {self.mean(best):.4f} in {scored_folds} of "
+            f"{dict(self.candidates[best])}, {score_text(self.mean(best))} in {scored_folds} of "
             f"{self.table.k} folds; {used_folds} of {all_folds} folds were run ({saved} saved)"
         )
         sentences = [f"{text}{self._promise()}."]

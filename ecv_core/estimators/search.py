@@ -28,6 +28,7 @@ from ecv_core.estimators.fold_scores import InvalidInput, NoScore, SplitSamples
 from ecv_core.estimators.race import Race, candidate_of, check_refit
 from ecv_core.evaluation.scoring import Scoring
 from ecv_core.library.settings import settings_of_rule
+from ecv_core.records.parameters import score_text
 from ecv_core.records.spec import RunSpec
 from ecv_core.selection.rounds import Verdict
 from ecv_core.stopping import NEVER_STOPS, StoppingRule
@@ -99,7 +100,7 @@ class _EarlySearch(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
         if hasattr(self, "best_params_"):
             self.sentence_ += f" The best is {self.best_params_}"
             if hasattr(self, "best_score_"):
-                self.sentence_ += f", {self.best_score_:.4f}"
+                self.sentence_ += f", {score_text(self.best_score_)}"
             self.sentence_ += "."
 
     def _fit_in_race(self, X: Any, y: Any, params: dict[str, Any]) -> None:

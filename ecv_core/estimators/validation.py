@@ -37,7 +37,15 @@ from ecv_core.library.run import Run
 from ecv_core.library.settings import settings_of_rule
 from ecv_core.records.errors import Cancelled
 from ecv_core.records.parameters import listed
-from ecv_core.records.run import Energy, FoldResult, RunRecord, RunState, UserScores, no_progress
+from ecv_core.records.run import (
+    LARGEST_SCORE,
+    Energy,
+    FoldResult,
+    RunRecord,
+    RunState,
+    UserScores,
+    no_progress,
+)
 from ecv_core.records.spec import RunSpec
 from ecv_core.splits import IMPORTED
 from ecv_core.stopping import StoppingRule, record_of
@@ -464,6 +472,11 @@ def _result(spec: RunSpec, index: int, fold: Scored, energy: Energy) -> FoldResu
             users=fold.samples.units.astype(np.int32),
             metrics=(spec.metric_name,),
             values=fold.samples.values.astype(np.float32)[:, None],
+        )
+    if abs(fold.score) > LARGEST_SCORE:
+        raise InvalidInput(
+            f"the score of fold {index} is {fold.score:g}, but no score is further from 0 than "
+            f"{LARGEST_SCORE:g}; scale the target"
         )
     return FoldResult(
         fold=index,

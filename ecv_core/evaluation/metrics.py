@@ -18,7 +18,7 @@ from ecv_core.records.errors import DatasetError, InputError, UnknownName
 from ecv_core.records.parameters import Params
 from ecv_core.records.plugins import Registry, check_id, code_of
 from ecv_core.records.renamed import renamed_fields
-from ecv_core.records.run import LARGEST_AMOUNT
+from ecv_core.records.run import LARGEST_SCORE
 from ecv_core.records.spec import RunSpec
 from ecv_core.records.tasks import WITHOUT_CUTOFF, Task
 
@@ -201,7 +201,7 @@ class Metric:
             raise InputError(f"{name} gave {result!r:.80}; it has to give numbers")
         numbers: Floats = values.astype(np.float64)
         # So NaN is refused too, as it is not below anything.
-        not_finite = numbers[~(np.abs(numbers) <= LARGEST_AMOUNT)]
+        not_finite = numbers[~(np.abs(numbers) <= LARGEST_SCORE)]
         if len(not_finite):
             raise InputError(f"{name} gave {not_finite[0]}; it has to give finite numbers")
         if values.shape not in allowed_shapes:

@@ -16,7 +16,7 @@ from ecv_core.energy.savings import energy_of
 from ecv_core.figures.palette import Looks, Palette, base_layout, lay_out, note, palette
 from ecv_core.figures.words import algorithm_title, counted, dataset_title, metric_label
 from ecv_core.records.frames import with_columns
-from ecv_core.records.parameters import percent_text
+from ecv_core.records.parameters import percent_text, score_text
 from ecv_core.records.run import IntervalKind, RunRecord
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping.base import OwnInterval
@@ -78,7 +78,7 @@ def compare_alt_text(frame: pd.DataFrame) -> str:
         for _, run in runs.iterrows():
             if run["folds_used"]:
                 folds = counted(run["folds_used"], "fold")
-                means.append(f"{run['name']} {run['mean']:.4f} after {folds}")
+                means.append(f"{run['name']} {score_text(run['mean'])} after {folds}")
             else:
                 means.append(f"{run['name']} has no fold yet")
         subject = f"{metric} of {counted(len(runs), 'run')} on {dataset_title(str(dataset))}"
@@ -283,7 +283,7 @@ def _add_panel(
         x=right_ends,
         y=scored_runs["place"],
         mode="text",
-        text=[f"   {mean:.4f}" for mean in scored_runs["mean"]],
+        text=[f"   {score_text(mean)}" for mean in scored_runs["mean"]],
         textposition="middle right",
         cliponaxis=False,
         showlegend=False,

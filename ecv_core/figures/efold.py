@@ -12,6 +12,7 @@ from ecv_core.analysis.replay import Replay
 from ecv_core.figures.palette import Span
 from ecv_core.figures.words import counted, ends_words, metric_label, run_title
 from ecv_core.records.frames import with_columns
+from ecv_core.records.parameters import score_text
 from ecv_core.records.run import IntervalKind, Moment, RunRecord
 from ecv_core.records.spec import RunSpec
 
@@ -190,13 +191,14 @@ def alt_text(history: FoldHistory) -> str:
         last_used = history.moments[: history.stopped_at][-1]
     text = (
         f"{subject}after {last_used.n} of {k} folds the mean {history.metric} is "
-        f"{last_used.mean:.4f}"
+        f"{score_text(last_used.mean)}"
     )
     interval = last_used.interval
     if interval is not None:
-        text += f", confidence interval {ends_words(interval)} ({interval.width:.4f} wide)"
+        width = score_text(interval.width)
+        text += f", confidence interval {ends_words(interval)} ({width} wide)"
     if history.early_stop is not None:
         text += f"; the rule stopped here, {history.later_folds_words(history.early_stop)}"
         if history.has_all_folds:
-            text += f"; the mean of all {k} folds is {newest.mean:.4f}"
+            text += f"; the mean of all {k} folds is {score_text(newest.mean)}"
     return f"{text}."

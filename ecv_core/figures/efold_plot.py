@@ -21,7 +21,7 @@ from ecv_core.figures.palette import (
     palette,
     plain_axis,
 )
-from ecv_core.records.parameters import percent_text
+from ecv_core.records.parameters import percent_text, score_text
 from ecv_core.records.run import RunRecord
 
 MEAN = "mean so far"
@@ -272,7 +272,7 @@ def _add_mean_of_all(figure: go.Figure, k: int, mean: float, colours: Palette) -
         y=[mean, mean],
         mode="lines",
         line={"color": colours.ink, "width": 1.5},
-        name=f"mean of all {k}: {mean:.4f}",
+        name=f"mean of all {k}: {score_text(mean)}",
         hoverinfo="skip",
     )
 

@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ecv_core.records.frames import with_columns
+from ecv_core.records.parameters import percent_text
 from ecv_core.records.run import Scores
 from ecv_core.store.recorded import FOLDER
 
@@ -117,6 +118,6 @@ def estimators_words(frame: pd.DataFrame) -> str:
         clauses.append(
             f"**{rule['rule']}** uses {rule['folds']:.1f} of 10 folds, ends within 1 % of their "
             f"mean in {rule['within_1_percent']:.1f} % of orders and picks the best in "
-            f"{rule['winner_percent']:.0f} %"
+            f"{percent_text(rule['winner_percent'] / 100, '.0f')}"
         )
     return f"Over ten estimators on {frame['dataset'].nunique()} tables: {'; '.join(clauses)}."

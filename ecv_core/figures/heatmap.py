@@ -25,6 +25,7 @@ from ecv_core.figures.palette import (
     rank_scale,
 )
 from ecv_core.figures.words import alpha_text, counted
+from ecv_core.records.parameters import score_text
 
 ROW_HEIGHT = 44
 """Pixels of a row."""
@@ -462,21 +463,21 @@ def scores_words(scores: pd.DataFrame) -> str:
 
 def _score_words(row: Mapping[Any, Any]) -> str:
     """'nDCG@10 0.0702, all 10 folds', or after how many which rule ended it, and what it knew."""
-    text = f"{row['metric']} {row['score']:.4f}"
+    text = f"{row['metric']} {score_text(row['score'])}"
     if row["folds"] == row["k"]:
         return f"{text}, all {row['k']} folds"
     text += f", ended by its rule ({row['rule']}) after {row['folds']} of {row['k']} folds"
     if pd.notna(row["low"]):
         text += (
-            f";<br>the mean of all {row['k']} is between {row['low']:.4f} and {row['high']:.4f} "
-            f"with {100 * row['confidence']:g} % confidence"
+            f";<br>the mean of all {row['k']} is between {score_text(row['low'])} and "
+            f"{score_text(row['high'])} with {100 * row['confidence']:g} % confidence"
         )
     return text
 
 
 def _score_cell(row: Mapping[Any, Any]) -> str:
     """The score, bold for the best, with a mark where the run ended at its stop."""
-    text = f"{row['score']:.4f}"
+    text = score_text(row["score"])
     if row["folds"] != row["k"]:
         text += EARLY_STOP_MARK
     if row["of_best_percent"] == 100.0:

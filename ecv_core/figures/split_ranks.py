@@ -16,6 +16,7 @@ from ecv_core.figures.heatmap import (
     texts_in_cells,
 )
 from ecv_core.figures.palette import CellScale, lay_out, palette
+from ecv_core.records.parameters import score_text
 
 # The table with arrows: table 3 of Meng et al.
 
@@ -42,7 +43,7 @@ def rank_table_figure(ranks: pd.DataFrame, *, dark: bool = False) -> go.Figure:
         text = f"<b>{row['rank']:g}</b>"
         if row["split"] != reference:
             text += f" {arrow(row['up'])}"
-        score = _small(f"{row['score']:.4f}")
+        score = _small(score_text(row["score"]))
         texts.append(f"{text}<br>{score}")
     cells = ranks.assign(text=texts, about=ranks.apply(_score_words, axis="columns"))
     table = table_of(cells, "algorithm", "split", "up")
@@ -84,10 +85,10 @@ def rank_table_words(ranks: pd.DataFrame) -> str:
 
 
 def _score_words(row: pd.Series[float]) -> str:
-    score = f"{row['metric']} {row['score']:.4f}"
+    score = f"{row['metric']} {score_text(row['score'])}"
     if pd.isna(row["low"]):
         return f"{score}, no interval because the users' scores are not known"
-    return f"{score}, interval {row['low']:.4f} to {row['high']:.4f}"
+    return f"{score}, interval {score_text(row['low'])} to {score_text(row['high'])}"
 
 
 def _small(text: str) -> str:

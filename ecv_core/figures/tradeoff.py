@@ -23,6 +23,7 @@ from ecv_core.figures.palette import (
     plain_axis,
 )
 from ecv_core.figures.words import alpha_text, setting_words, titled
+from ecv_core.records.parameters import percent_text
 
 MOVING_POINT = 0
 """Number of the trace that moves; it is drawn in `zorder`, not in this order."""
@@ -352,7 +353,8 @@ def stops_steps(frame: pd.DataFrame, alphas: Sequence[float]) -> list[Step]:
         text = f"alpha {alpha_text(alpha)}"
         alt = (
             f"Where the rule stops over all orders at {text}: after {mean:.2f} folds on "
-            f"average, most often after fold {likeliest} ({highest:.0f} % of orders)."
+            f"average, most often after fold {likeliest} ({percent_text(highest / 100, '.0f')} of "
+            "orders)."
         )
         steps.append(Step(changes={BARS: bars, MEAN: mean_line}, alt=alt, note=text))
     return steps

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ecv_core.analysis.comparison.further import DatasetRanks, FurtherTests
 from ecv_core.analysis.comparison.paired_runs import Comparison
 from ecv_core.analysis.significance import PairedTest
-from ecv_core.records.parameters import percent_text
+from ecv_core.records.parameters import percent_text, score_text
 
 
 def p_words(p: float) -> str:
@@ -52,11 +52,11 @@ def comparison_sentence(
         )
         scope = f"{scope} For {pair.test_of_fitted_models.speaks_of}: {of_models}."
     if pair.shows_difference:
-        by = f"by {test.difference:.4f} {pair.metric}"
+        by = f"by {score_text(test.difference)} {pair.metric}"
         return f"{pair.first} is better than {pair.second}{where} {by}: {numbers}. {scope}"
     return (
         f"No difference found between {pair.first} and {pair.second}{where}: "
-        f"{test.difference:.4f} apart, {numbers}. {scope}"
+        f"{score_text(test.difference)} apart, {numbers}. {scope}"
     )
 
 
@@ -67,7 +67,7 @@ def _interval_and_p_words(test: PairedTest, p_holm: float, *, is_one_of_several:
     if is_one_of_several:  # Holm corrects p, but no interval, which may exclude 0 all the same
         interval = f"{interval} of this pair alone"
         p = f"{p} after Holm"
-    return f"{interval} {test.low:z.4f} to {test.high:z.4f}, {p}"
+    return f"{interval} {score_text(test.low)} to {score_text(test.high)}, {p}"
 
 
 def further_sentence(tests: FurtherTests) -> str:

@@ -14,7 +14,7 @@ from ecv_core.models import ALGORITHMS
 from ecv_core.records.errors import UnknownName
 from ecv_core.records.parameters import counted as counted
 from ecv_core.records.parameters import is_or_are as is_or_are
-from ecv_core.records.parameters import percent_text, scientific
+from ecv_core.records.parameters import percent_text, scientific, score_text
 from ecv_core.records.run import (
     HOW_KNOWN,
     FoldResult,
@@ -203,16 +203,16 @@ def _stopped_verdict(run: RunRecord, at_stop: Moment) -> str:
     """What a run says that its rule stopped, and how far it was off where that is known."""
     sentence = f"Stopped after {at_stop.n} of {run.k} folds: the mean"
     if run.doubt:
-        sentence += f" is {at_stop.mean:.4f}."
+        sentence += f" is {score_text(at_stop.mean)}."
     else:
         meaning = _meaning_of_stop(run, at_stop.mean)
-        sentence += f", {at_stop.mean:.4f}, {meaning}."
+        sentence += f", {score_text(at_stop.mean)}, {meaning}."
     if run.k_fold_mean is None:
         return sentence
     percent = difference_percent(at_stop.mean, run.k_fold_mean)
     return (
-        f"{sentence} Checked: the mean of all {run.k} folds is {run.k_fold_mean:.4f}, a difference "
-        f"of {percent:.2f} % from the {at_stop.mean:.4f} at the stop."
+        f"{sentence} Checked: the mean of all {run.k} folds is {score_text(run.k_fold_mean)}, a "
+        f"difference of {percent:.2f} % from the {score_text(at_stop.mean)} at the stop."
     )
 
 
@@ -236,7 +236,7 @@ def _meaning_of_stop(run: RunRecord, mean: float) -> str:
 
 def _unstopped_verdict(run: RunRecord, at_stop: Moment) -> str:
     """What a run says that goes on, or whose rule let all folds run."""
-    mean = f"{at_stop.mean:.4f}"
+    mean = score_text(at_stop.mean)
     if run.k == 1:
         return f"The only fold of this run has finished: its score is {mean}."
     if not run.complete:
@@ -304,7 +304,7 @@ def half_width_words(interval: Interval | None, k: int, note: str = "") -> str:
     """
     if interval is None:
         return ""
-    half = f"{interval.width / 2:.4f}"
+    half = score_text(interval.width / 2)
     if interval.kind is IntervalKind.K_FOLD_MEAN:
         return f"at most {half} from the {k}-fold mean"
     return f"± {half} over these folds{note}"
@@ -455,7 +455,7 @@ def interval_lines(run: RunRecord) -> list[str]:
     if at_stop is None or at_stop.interval is None or at_stop.n == run.k or run.doubt:
         return lines
     if at_stop.interval.kind is IntervalKind.K_FOLD_MEAN:
-        half_width = f"{at_stop.interval.width / 2:.4f}"
+        half_width = score_text(at_stop.interval.width / 2)
         lines.append(
             f"distance to the {run.k}-fold mean: at most {half_width} ({level} confidence)"
         )
@@ -472,12 +472,12 @@ def _students_t_words(run: RunRecord) -> str:
 
 def ends_words(interval: Interval | NewDataInterval) -> str:
     """'0.2803 to 0.3081': from the lower to the upper end of an interval."""
-    return f"{interval.low:.4f} to {interval.high:.4f}"
+    return f"{score_text(interval.low)} to {score_text(interval.high)}"
 
 
 def _interval_and_reason_words(interval: Interval, reason: str) -> str:
     """'0.2803 to 0.3081 (± 0.0139, drawn alike)': its ends, half its width, what makes it so."""
-    return f"{ends_words(interval)} (± {interval.width / 2:.4f}, {reason})"
+    return f"{ends_words(interval)} (± {score_text(interval.width / 2)}, {reason})"
 
 
 # What computed a run, and what that means for its energy.
@@ -611,10 +611,10 @@ def readings_words(folds: Sequence[FoldResult]) -> str:
 
 def _more_or_less(amount: float, reference: float) -> str:
     """'25 % less': an amount against one that it is compared with."""
-    percent = 100 * (amount - reference) / reference
-    if percent >= 0:
-        return f"{percent:.0f} % more"
-    return f"{-percent:.0f} % less"
+    share = (amount - reference) / reference
+    if share >= 0:
+        return f"{percent_text(share, '.0f')} more"
+    return f"{percent_text(-share, '.0f')} less"
 
 
 def shared_words(run: RunRecord) -> str:
@@ -770,7 +770,8 @@ def processor_words(facts: EnergyFacts) -> str:
         folds = counted(facts.folds_without_processor_time, "fold")
         words += f" ({folds} assumed to cost as much as the others)"
     if facts.saved_processor_percent:
-        words += f", {about}{facts.saved_processor_percent:.0f} % {saving_verb(facts)}"
+        share = percent_text(facts.saved_processor_percent / 100, ".0f")
+        words += f", {about}{share} {saving_verb(facts)}"
     if facts.gpu_seconds:
         words += f", GPU time {duration(facts.gpu_seconds)}"
     return words

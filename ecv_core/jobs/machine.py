@@ -24,6 +24,7 @@ from filelock import FileLock, Timeout
 
 from ecv_core.energy.load import Load
 from ecv_core.records.errors import printable
+from ecv_core.records.parameters import percent_text
 from ecv_core.records.run import QUIET, Progress
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.ownership import is_alive, this_process
@@ -245,7 +246,7 @@ def _wait_for_quiet(progress: Progress) -> None:
             quiet_looks += 1
             continue
         quiet_looks = 0
-        sentence = f"waits for a quiet machine: others use {100 * share_of_others:.0f} %"
+        sentence = f"waits for a quiet machine: others use {percent_text(share_of_others, '.0f')}"
         progress(sentence, 0, 0)
         if not is_logged:
             log.warning("%s of it, and it is quiet at %g %%", sentence, 100 * QUIET)

@@ -29,7 +29,7 @@ from ecv_core.jobs.tracked_fold import TrackedFold
 from ecv_core.records.arrays import Floats, Indices, Mask
 from ecv_core.records.errors import InputError
 from ecv_core.records.interactions import Part
-from ecv_core.records.run import LARGEST_AMOUNT, FoldResult, UserScores
+from ecv_core.records.run import LARGEST_SCORE, FoldResult, UserScores
 from ecv_core.stopping import StoppingRule
 
 if TYPE_CHECKING:
@@ -326,8 +326,12 @@ def _check_score(metric: Metric, score: object, whose: str) -> None:
     if not isinstance(score, Real | np.number) or isinstance(score, bool):
         raise InputError(f"{whose} must be a number, but is {score!r}")
     value = float(score)
-    if not math.isfinite(value) or abs(value) > LARGEST_AMOUNT:
+    if not math.isfinite(value):
         raise InputError(f"{whose} must be a finite number, but is {value}")
+    if abs(value) > LARGEST_SCORE:
+        raise InputError(
+            f"{whose} is {value:g}, but no score is further from 0 than {LARGEST_SCORE:g}"
+        )
     if value < metric.low - _ROUNDING:
         raise InputError(f"{whose} is {value:g}, but {metric.title} is at least {metric.low:g}")
     if value > metric.high + _ROUNDING:

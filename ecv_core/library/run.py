@@ -19,6 +19,7 @@ from ecv_core.figures.words import (
 )
 from ecv_core.records.arguments import kinds_checked
 from ecv_core.records.errors import InputError
+from ecv_core.records.parameters import score_text
 from ecv_core.records.run import IntervalKind, RunRecord, UserScores
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.document import run_document
@@ -189,7 +190,7 @@ class Run:
         if self.mean is not None:
             run = self._with_user_scores()
             interval = interval_words(run, mean_on_new_data(run, run.user_scores))
-            score = f"{self.mean:.4f} ({interval})"
+            score = f"{score_text(self.mean)} ({interval})"
             facts.append((metric_label(self.spec), score))
         folds = f"{self.record.folds_used} of {self.k}, {self.record.state.value}"
         facts.append(("folds", folds))

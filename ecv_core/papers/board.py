@@ -32,7 +32,7 @@ from ecv_core.jobs.reported_tables import check_columns, finite_column, reported
 from ecv_core.jobs.tracked_fold import TrackedFold
 from ecv_core.records.errors import EcvError, InputError
 from ecv_core.records.interactions import Part
-from ecv_core.records.parameters import listed
+from ecv_core.records.parameters import listed, score_text
 from ecv_core.records.run import FoldResult, RunRecord
 from ecv_core.store.imports import read_run
 from ecv_core.store.new_data import mean_on_new_data
@@ -203,7 +203,7 @@ def _table(entries: Sequence[Checked]) -> _BoardTable:
             if not test.shows_difference:
                 level_names.append(_name(entry))
         rows.append(_row(entry, comparison_text))
-    answer = f"{_name(best)} has the best mean, {_mean(best):.4f}"
+    answer = f"{_name(best)} has the best mean, {score_text(_mean(best))}"
     if level_names:
         answer += f"; no difference is shown to {listed(level_names)}"
     spec = best.run.spec
@@ -258,7 +258,7 @@ def _row(entry: Checked, comparison_text: str) -> list[str]:
         checked_text = "all scores"
     return [
         _name(entry),
-        f"{_mean(entry):.4f}",
+        score_text(_mean(entry)),
         new_data_cell(mean_on_new_data(run, run.user_scores)),
         interval_text,
         comparison_text,

@@ -34,6 +34,8 @@ Params = Annotated[tuple[tuple[str, ParamValue], ...], _ObjectInJson]
 
 _LARGEST = 2**53
 """Where a parameter has no bound of its own: as far as whole numbers are exact."""
+_ROUNDING = 1e-12
+"""What is smaller, rounding has kept from being 0."""
 
 Scale = Literal["linear", "logarithmic", "percent", "folds"]
 """How a number is read and compared: as it is, by factors, as a share, as a number of folds."""
@@ -246,8 +248,31 @@ def changed(params: Params, defaults: Mapping[str, Any]) -> dict[str, ParamValue
 
 
 def percent_text(share: float, digits: str = ".3g") -> str:
-    """A share as a percentage: '2.5 %'; `digits` as in a format string."""
-    return f"{100 * share:{digits}} %"
+    """A share as a percentage: '2.5 %'; `digits` as in a format string.
+
+    What is not nothing is not '0 %', and what is not all is not '100 %': these have as many more
+    digits as they need, '0.04 %' and '99.97 %'.
+    """
+    text = f"{100 * share:z{digits}}"
+    missing_share = 1 - share
+    if float(text) == 0 and abs(share) > _ROUNDING:
+        text = f"{100 * share:.1g}"
+    elif float(text) == 100 and abs(missing_share) > _ROUNDING:
+        first_digit_missing = float(f"{100 * missing_share:.1g}")
+        text = f"{100 - first_digit_missing:.12g}"
+    return f"{text} %"
+
+
+def score_text(score: float, sign: str = "-") -> str:
+    """A score to four decimals, a small one to two digits: '0.2980', '0.00041', '1.2e-05'.
+
+    Args:
+        score: A score, or a difference of two.
+        sign: As in a format string: '+' shows that of positive numbers too.
+    """
+    if _ROUNDING < abs(score) < 0.001:
+        return f"{score:{sign}.2g}"
+    return f"{score:{sign}z.4f}"
 
 
 def counted(count: int, noun: str) -> str:

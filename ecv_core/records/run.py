@@ -22,8 +22,11 @@ from ecv_core.records.spec import RunSpec
 
 
 LARGEST_AMOUNT = 1e15
-"""No score, second or joule is further from 0: what claims to be would break every sum."""
-Number = Annotated[float, Ge(-LARGEST_AMOUNT), Le(LARGEST_AMOUNT)]
+"""No fold took more seconds or joules: what claims to would break every sum."""
+LARGEST_SCORE = 1e30
+"""No score is further from 0: squared errors of amounts of money are large, and users' scores are
+kept in single precision, which ends at 3e38."""
+Number = Annotated[float, Ge(-LARGEST_SCORE), Le(LARGEST_SCORE)]
 Amount = Annotated[float, Ge(0), Le(LARGEST_AMOUNT)]
 
 

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ecv_core.records.errors import InputError
-from ecv_core.records.parameters import counted, is_or_are, listed, percent_text
+from ecv_core.records.parameters import counted, is_or_are, listed, percent_text, score_text
 from ecv_core.records.run import Scores
 from ecv_core.selection.replay import OverOrders, Played, finite_or_none, folds_of, mean_so_far
 from ecv_core.selection.rounds import Gap, Round, Terms, Verdict
@@ -485,9 +485,9 @@ def _luck_sentence(terms: Terms, played: Played) -> str:
     # Luck made a score too high, or too low where lower is better.
     corrected = mean - terms.sign * optimism
     return (
-        f" Its score so far, {mean:.4f}, is probably {percent_text(share)} too good, because it "
-        "was picked for being the best so far: its expected mean over all folds is "
-        f"{corrected:.4f}. This holds for these folds, not for new data."
+        f" Its score so far, {score_text(mean)}, is probably {percent_text(share)} too good, "
+        "because it was picked for being the best so far: its expected mean over all folds is "
+        f"{score_text(corrected)}. This holds for these folds, not for new data."
     )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ecv_core.records.arrays import Codes, Floats
 from ecv_core.records.errors import InputError
-from ecv_core.records.parameters import Parameter, percent_text
+from ecv_core.records.parameters import Parameter, percent_text, score_text
 from ecv_core.records.renamed import renamed_fields
 from ecv_core.records.run import Decision, FoldResult, Interval, IntervalKind, Moment, user_table
 from ecv_core.stopping.adjustment import AdjustedMeans, CheapModels, adjusted_means
@@ -138,7 +138,9 @@ class Precision:
         )
         if self.adjust_by and n < self.k:
             plain, _ = mean_and_deviation([result.score for result in results])
-            reason += f", with the mean adjusted from {plain:.4f} to {estimate.mean:.4f}"
+            reason += (
+                f", with the mean adjusted from {score_text(plain)} to {score_text(estimate.mean)}"
+            )
         reason += self._warning(estimate.variance, n)
         is_precise = bool(share <= self.tolerance)
         if is_precise and n < self.min_folds:

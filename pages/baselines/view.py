@@ -29,6 +29,7 @@ from ecv_core.papers.rating_figures import (
     dimension_frame,
     steps_frame,
 )
+from ecv_core.records.parameters import score_text
 from ecv_core.store.listing import ListedRun
 from pages.shared.charts.plot import plot
 from pages.shared.live.state import run_list, store
@@ -91,10 +92,10 @@ def show_answer(dataset: str, entries: Sequence[Entry]) -> None:
         reservation = _reservation(our_best, published_entries)
         who = "run here"
     lead = f"ahead of **{worse_results} of {len(published_entries)}** published results"
-    headline = f"## {our_best.method}: RMSE {our_best.rmse:.4f}{folds}"
+    headline = f"## {our_best.method}: RMSE {score_text(our_best.rmse)}{folds}"
     st.markdown(
         f"{headline}\nOn {benchmark.title} this well-known method, {who}, is {lead}; the best of "
-        f"those is {published_best.method} with {published_best.rmse:.4f}.{reservation}"
+        f"those is {published_best.method} with {score_text(published_best.rmse)}.{reservation}"
     )
     if reservation:
         st.caption(_protocol_note(published_entries))
@@ -109,9 +110,9 @@ def _show_netflix_answer(about: Published) -> None:
     best = about.entries[0]
     worst = about.entries[-1]
     st.markdown(
-        f"## One method, RMSE {worst.rmse:.2f} to {best.rmse:.4f}\nOn the {about.title} teams "
-        "ran **the same** plain matrix factorization. It took years until its results were as "
-        f"good as those of {best.method.removesuffix('.')}."
+        f"## One method, RMSE {worst.rmse:.2f} to {score_text(best.rmse)}\nOn the {about.title} "
+        "teams ran **the same** plain matrix factorization. It took years until its results were "
+        f"as good as those of {best.method.removesuffix('.')}."
     )
 
 

@@ -24,7 +24,7 @@ from ecv_core.figures.words import (
     watt_hours,
 )
 from ecv_core.jobs.plans.select import terms_for
-from ecv_core.records.parameters import ParamValue, listed
+from ecv_core.records.parameters import ParamValue, listed, percent_text, score_text
 from ecv_core.records.run import RunRecord, Scores
 from ecv_core.records.spec import RunSpec
 from ecv_core.selection.contenders import contenders_of, varied_parameters
@@ -213,8 +213,8 @@ def _amounts(selection: ShownSelection) -> list[Amount]:
     ]
     if played.joules is not None and played.joules_of_all_folds:
         saved_joules = played.joules_of_all_folds - played.joules
-        percent = 100 * saved_joules / played.joules_of_all_folds
-        saved = f"{about}{watt_hours(saved_joules)}, {percent:.0f} %"
+        share = percent_text(saved_joules / played.joules_of_all_folds, ".0f")
+        saved = f"{about}{watt_hours(saved_joules)}, {share}"
         amounts.append(Amount(name="energy", used=watt_hours(played.joules), saved=saved))
     time = _time_amount(selection, about)
     if time is not None:
@@ -248,10 +248,9 @@ def leader_sentence(selection: ShownSelection) -> str:
     """How good the best so far will be on new users: its mean, and where theirs is."""
     leader = selection.leader
     folds = counted(selection.played.folds_used[leader], "fold")
-    mean = (
-        f"The mean of {selection.titles[leader]} over {folds} is {selection.played.winner_mean:.4f}"
-    )
-    return f"{mean}. {selection.new_data_sentence()}"
+    mean = score_text(selection.played.winner_mean)
+    subject = f"The mean of {selection.titles[leader]} over {folds}"
+    return f"{subject} is {mean}. {selection.new_data_sentence()}"
 
 
 def _draw_player(sentences: Sequence[str], *, version: str, autoplay: bool) -> None:

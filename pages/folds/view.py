@@ -37,7 +37,7 @@ from ecv_core.figures.tradeoff import (
 )
 from ecv_core.figures.words import alpha_text, counted
 from ecv_core.fold.spec import make_spec
-from ecv_core.records.parameters import ParamValue, listed
+from ecv_core.records.parameters import ParamValue, listed, percent_text
 from ecv_core.records.run import FoldResult, RunRecord
 from ecv_core.stopping import PAPERS_RULE, RULES
 from pages.folds.choice import FILE, RUNS, SOURCE, ChosenSystems
@@ -188,7 +188,11 @@ def _amounts(explored: Explored, advice: FoldsAdvice) -> list[Amount]:
     if explored.cost == "energy":
         percent = outcome.cost_percent
         amounts.append(
-            Amount(name="energy", used=f"{percent:.0f} %", saved=f"{100 - percent:.0f} %")
+            Amount(
+                name="energy",
+                used=percent_text(percent / 100, ".0f"),
+                saved=percent_text(1 - percent / 100, ".0f"),
+            )
         )
     return amounts
 
@@ -347,16 +351,16 @@ def _numbers_sentence(explored: Explored, alpha: float) -> str:
     outcome = explored.tradeoff.average.at(alpha)
     k = _average_text(explored.average_k)
     stop = f"the rule stops after {outcome.mean_stop:.1f} of {k} folds on average"
-    cost = f"{outcome.cost_percent:.0f} % of the {explored.cost}"
+    cost = f"{percent_text(outcome.cost_percent / 100, '.0f')} of the {explored.cost}"
     score = f"{outcome.mean_difference_percent:.2f} % from the {explored.reference} mean"
     largest = f"{outcome.difference_quantiles[0.95]:.2f} %"
     assert outcome.within is not None  # every curve here was told how near is near enough
-    within = f"{100 * outcome.within:.0f} % end within {explored.within_percent:g} %"
+    within = f"{percent_text(outcome.within, '.0f')} end within {explored.within_percent:g} %"
     return (
         f"With alpha {alpha_text(alpha)}, {stop} (paper: {PAPER_STOP}), uses {cost} (paper: "
         f"{PAPER_COST_PERCENT} %) and ends {score} (paper: {PAPER_DIFFERENCE_PERCENT} %). Of all "
         f"orders, 95 % end within {largest} of that mean and {within}; the interval at the stop "
-        f"holds it in {100 * outcome.coverage:.0f} %."
+        f"holds it in {percent_text(outcome.coverage, '.0f')}."
     )
 
 

@@ -12,6 +12,7 @@ import streamlit as st
 from ecv_core.figures.efold import FoldHistory
 from ecv_core.figures.efold_plot import efold_figures, efold_steps
 from ecv_core.figures.palette import FIGURE_1_SCALE, Span, Step
+from ecv_core.records.parameters import score_text
 from pages.learn.material.dealing import MeanInterval, mean_intervals
 from pages.learn.material.recorded_runs import CONFIDENCE, moments_in_order
 from pages.learn.parts import Guide, SliderNumbers, guide, save_chart
@@ -128,12 +129,12 @@ def _formula_numbers(intervals: Sequence[MeanInterval]) -> SliderNumbers:
     for interval in intervals:
         change = "the first width"
         if width_before is not None:
-            change = f"{interval.width - width_before:+.4f} by this fold"
+            change = f"{score_text(interval.width - width_before, '+')} by this fold"
         formula.values.append(
             [
-                f"{interval.width:.4f}",
+                score_text(interval.width),
                 f"{interval.t:.2f}",
-                f"{interval.deviation:.4f}",
+                score_text(interval.deviation),
                 f"{math.sqrt(interval.n):.2f}",
             ]
         )
@@ -152,10 +153,9 @@ def _sentence(interval: MeanInterval, width_before: float | None) -> str:
         interval: After the newest fold.
         width_before: How wide the interval was one fold before; None for the first.
     """
-    half_width = interval.width / 2
-    words = (
-        f"After {interval.n} folds, the mean is {interval.mean:.4f}, give or take {half_width:.4f}."
-    )
+    half_width = score_text(interval.width / 2)
+    mean = score_text(interval.mean)
+    words = f"After {interval.n} folds, the mean is {mean}, give or take {half_width}."
     if width_before is None:
         return f"{words} Two scores are hardly evidence, so the factor t is enormous."
     if interval.width > width_before:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from ecv_core.figures.words import alpha_text, run_title
-from ecv_core.records.parameters import percent_text
+from ecv_core.records.parameters import percent_text, score_text
 from pages.learn.material.misleading_scores import (
     K,
     coincidence,
@@ -37,14 +37,14 @@ def _show_chance() -> None:
     stop = moments[2]  # after three folds
     assert stop.interval is not None
     show_takeaway(
-        f"**Three folds that agree by chance look like certainty.** In this order the rule stops "
-        f"at once and promises {stop.mean:.4f} ± {stop.interval.width / 2:.4f} (95 % interval of "
-        f"the mean). The mean of all {guide_run.k} is **{chance.times_too_narrow:.0f} times as far "
-        "away** as that."
+        "**Three folds that agree by chance look like certainty.** In this order the rule stops at "
+        f"once and promises {score_text(stop.mean)} ± {score_text(stop.interval.width / 2)} (95 % "
+        f"interval of the mean). The mean of all {guide_run.k} is **{chance.times_too_narrow:.0f} "
+        "times as far away** as that."
     )
     stop_sentence = (
-        f"The rule stops after {stop.n} folds with {stop.mean:.4f}; the mean of all "
-        f"{guide_run.k} is {moments[-1].mean:.4f}."
+        f"The rule stops after {stop.n} folds with {score_text(stop.mean)}; the mean of all "
+        f"{guide_run.k} is {score_text(moments[-1].mean)}."
     )
     draw_figure_1(
         moments,
@@ -58,10 +58,10 @@ def _show_chance() -> None:
         name="trap chance",
     )
     st.markdown(
-        f"With alpha {alpha_text(ALPHA)}, **{100 * chance.share:.0f} %** of all orders of these "
-        f"folds stop after three. In **{100 * chance.share_wrong:.0f} %** of all orders, that stop "
-        "is wrong: its interval misses the mean of all folds. *Way out: ask for at least 4 or 5 "
-        "folds.*"
+        f"With alpha {alpha_text(ALPHA)}, **{percent_text(chance.share, '.0f')}** of all orders of "
+        f"these folds stop after three. In **{percent_text(chance.share_wrong, '.0f')}** of all "
+        "orders, that stop is wrong: its interval misses the mean of all folds. *Way out: ask for "
+        "at least 4 or 5 folds.*"
     )
     st.caption(f"{guide_run.note} Every order of the folds is counted, none is sampled.")
 
@@ -122,8 +122,9 @@ def _show_shared_data() -> None:
     share = 100 * (k - 2) / (k - 1)
     show_takeaway(
         f"**Folds are not independent.** Any two models of {k}-fold cross-validation share "
-        f"**{share:.0f} %** of their training data: {k - 2} of the {k - 1} parts that each of them "
-        "learns from. Student's t assumes that every score is fresh evidence."
+        f"**{percent_text(share / 100, '.0f')}** of their training data: {k - 2} of the {k - 1} "
+        "parts that each of them learns from. Student's t assumes that every score is fresh "
+        "evidence."
     )
     st.markdown(
         "So the interval says how folds *of this data* vary, not how another dataset would turn "

@@ -8,6 +8,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
+from ecv_core.records.parameters import score_text
 from pages.learn.material.dealing import draws_frame
 from pages.learn.material.drawings import wander_figure
 from pages.learn.parts import Guide, guide, save_chart, show_takeaway
@@ -47,7 +48,7 @@ def show() -> None:
     alt = (
         f"Mean {guide_run.metric} so far against the number of folds drawn, {draws} draws. "
         f"After one fold it lies between {low_of_one} and {high_of_one}, after {half_of_k} between "
-        f"{low_of_half} and {high_of_half}; all draws end at {k_fold_mean:.4f}."
+        f"{low_of_half} and {high_of_half}; all draws end at {score_text(k_fold_mean)}."
     )
     plot(
         partial(wander_figure, frame, metric=guide_run.metric),
@@ -60,13 +61,14 @@ def show() -> None:
     percent = 100 * abs(first_score - k_fold_mean) / k_fold_mean
     if draws == 1:
         show_takeaway(
-            f"Had you stopped after the first fold, you would have reported **{first_score:.4f}**: "
-            f"**{percent:.1f} %** from the mean of all {k}. Draw again."
+            "Had you stopped after the first fold, you would have reported "
+            f"**{score_text(first_score)}**: **{percent:.1f} %** from the mean of all {k}. Draw "
+            "again."
         )
     else:
         show_takeaway(
-            f"This time the first fold says **{first_score:.4f}**, {percent:.1f} % from the mean "
-            f"of all. Over {draws} draws **one** fold says anything from {low_of_one} to "
+            f"This time the first fold says **{score_text(first_score)}**, {percent:.1f} % from "
+            f"the mean of all. Over {draws} draws **one** fold says anything from {low_of_one} to "
             f"{high_of_one}, the mean of **{half_of_k}** from {low_of_half} to {high_of_half}."
         )
     st.caption(
@@ -87,8 +89,8 @@ def _draw_save_menu(guide_run: Guide, draws: int) -> None:
         percent = 100 * abs(first_mean - k_fold_mean) / k_fold_mean
         step_names.append(f"draw {draw}")
         sentences.append(
-            f"Draw {draw}: the first fold says {first_mean:.4f}, {percent:.1f} % from the mean of "
-            f"all {guide_run.k}, {k_fold_mean:.4f}."
+            f"Draw {draw}: the first fold says {score_text(first_mean)}, {percent:.1f} % from the "
+            f"mean of all {guide_run.k}, {score_text(k_fold_mean)}."
         )
 
     def draw_all(*, dark: bool) -> list[go.Figure]:
@@ -111,7 +113,7 @@ def _draw_save_menu(guide_run: Guide, draws: int) -> None:
 def _lowest_and_highest_mean(frame: pd.DataFrame, n: int) -> tuple[str, str]:
     """The lowest and the highest mean of n folds over all draws, as they are written."""
     means = frame.loc[frame["n"] == n, "mean"]
-    return f"{means.min():.4f}", f"{means.max():.4f}"
+    return score_text(means.min()), score_text(means.max())
 
 
 def asked_draws() -> int:

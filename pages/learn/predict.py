@@ -12,6 +12,7 @@ from typing import NamedTuple
 import streamlit as st
 
 from ecv_core.figures.words import alpha_text, counted, run_title
+from ecv_core.records.parameters import score_text
 from pages.learn.material.recorded_runs import (
     FIRST_STOP,
     MAX_ROUND,
@@ -260,8 +261,8 @@ def _truth_words(game_round: GameRound) -> str:
     if at_stop.interval.low <= k_fold_mean <= at_stop.interval.high:
         interval = "the interval holds it"
     return (
-        f"{name} The rule said {at_stop.mean:.4f} after {stop} folds; the truth, the mean of all "
-        f"{k}, is **{k_fold_mean:.4f}**: a difference of "
+        f"{name} The rule said {score_text(at_stop.mean)} after {stop} folds; the truth, the mean "
+        f"of all {k}, is **{score_text(k_fold_mean)}**: a difference of "
         f"**{game_round.difference_percent:.1f} %**, and {interval}."
     )
 

@@ -12,6 +12,7 @@ import streamlit as st
 from ecv_core.figures.palette import Step
 from ecv_core.figures.threshold import threshold_figure
 from ecv_core.figures.words import alpha_text
+from ecv_core.records.parameters import score_text
 from ecv_core.records.run import Moment
 from ecv_core.stopping import PAPERS_RULE, EFold, axis_of, moments
 from ecv_core.stopping.efold import least_alpha, least_alpha_after_folds
@@ -132,14 +133,14 @@ def _rule_numbers(all_moments: Sequence[Moment]) -> SliderNumbers:
             decision = "stop"
         numbers.values.append(
             [
-                f"{width:.4f}",
-                f"{abs(width_before - width):.4f}",
+                score_text(width),
+                score_text(abs(width_before - width)),
                 alpha_text(float(f"{product:.1e}")),
                 text_of_alpha,
             ]
         )
         numbers.notes.append(
-            [f"after fold {stop}", f"from {width_before:.4f}", comparison, decision]
+            [f"after fold {stop}", f"from {score_text(width_before)}", comparison, decision]
         )
         numbers.sentences.append(_stop_sentence(all_moments, stop, text_of_alpha))
     return numbers

@@ -24,6 +24,7 @@ from ecv_core.figures.words import (
     saved_words,
     shown_interval,
 )
+from ecv_core.records.parameters import percent_text, score_text
 from ecv_core.records.run import RunRecord
 from ecv_core.stopping import difference_percent
 from ecv_core.store.new_data import mean_on_new_data
@@ -210,9 +211,8 @@ def _verdict(run: RunRecord, tally_after: Sequence[Tally], folds_ran: int) -> st
         return f"The rule did not stop early: e-fold used all {k} folds and saved nothing."
     mean = run.moments[stop - 1].mean
     if folds_ran < k:
-        return (
-            f"e-fold has finished with {mean:.4f}. Everything that {k}-fold still spends is saved."
-        )
+        finished = f"e-fold has finished with {score_text(mean)}."
+        return f"{finished} Everything that {k}-fold still spends is saved."
     if run.k_fold_mean is None:
         return (
             f"The {k}-fold mean is not known: folds {len(run.folds) + 1} to {k} never ran. "
@@ -229,7 +229,7 @@ def _verdict(run: RunRecord, tally_after: Sequence[Tally], folds_ran: int) -> st
     difference = difference_percent(mean, run.k_fold_mean)
     return (
         f"The score of {counted(stop, 'fold')} differs by {difference:.2f} % from that of all {k}, "
-        f"for {100 * share:.0f} % of the {cost}."
+        f"for {percent_text(share, '.0f')} of the {cost}."
     )
 
 
@@ -241,7 +241,7 @@ def _words_on_e_fold(run: RunRecord, tally_after: Sequence[Tally], folds_ran: in
     how = "stopped"
     if stop == run.k:
         how = "done without an early stop"
-    score = f"{metric_label(run.spec)} {run.moments[stop - 1].mean:.4f}"
+    score = f"{metric_label(run.spec)} {score_text(run.moments[stop - 1].mean)}"
     half_width = half_width_words(shown_interval(run).interval, run.k)
     if half_width:
         score += f", {half_width}"
@@ -255,7 +255,7 @@ def _words_on_k_fold(run: RunRecord, tally_after: Sequence[Tally], folds_ran: in
     total = duration(tally_after[run.k].seconds)
     if not run.complete:
         return f"would be done after about {total}: its mean is not known"
-    score = f"{metric_label(run.spec)} {run.moments[-1].mean:.4f}"
+    score = f"{metric_label(run.spec)} {score_text(run.moments[-1].mean)}"
     return f"done after all {run.k} folds, {total}: {score}"
 
 
@@ -263,7 +263,7 @@ def _words_on_folds_so_far(run: RunRecord, folds_ran: int) -> str:
     """How many folds are in, and their mean, where they ran."""
     words = f"{folds_ran} of {run.k} folds"
     if 0 < folds_ran <= len(run.moments):
-        words += f", mean {run.moments[folds_ran - 1].mean:.4f}"
+        words += f", mean {score_text(run.moments[folds_ran - 1].mean)}"
     return words
 
 

@@ -31,6 +31,7 @@ from ecv_core.figures.words import (
     watt_hours_range,
 )
 from ecv_core.records.errors import EcvError
+from ecv_core.records.parameters import percent_text
 from ecv_core.records.run import HOW_KNOWN, RunRecord
 from ecv_core.store.recorded import recorded_runs
 from pages.shared.base.glossary import glossary_link
@@ -141,8 +142,8 @@ def year_sentence(
     _, most_saved = yearly_cost(work, work.k - fewest).kwh
     return (
         f"By estimate, {small_number(saved_cost.folds)} of {small_number(full_cost.folds)} folds a "
-        f"year would not run ({percent:.0f} %). {why} {small_number(least_saved)} to "
-        f"{small_number(most_saved)} kWh."
+        f"year would not run ({percent_text(percent / 100, '.0f')}). {why} "
+        f"{small_number(least_saved)} to {small_number(most_saved)} kWh."
     )
 
 
@@ -270,9 +271,9 @@ def lecture_sentence(papers: int, work: Workload, stops: Stops | None) -> str:
         (papers * low * (1 - most / work.k), papers * high * (1 - fewest / work.k))
     )
     return (
-        f"The experiments of a paper on recommenders with deep learning came to "
-        f"{_range_words(PAPER_KG)} kg CO2e, measured at a plug ({sources}). {papers} such papers "
-        f"a year are {kg_a_year} kg. If all of it were {work.k}-fold cross-validation, stopping "
-        f"after {small_number(used)} folds would save {percent:.0f} % of it; stopping after "
-        f"{stops_words} folds would save {saved_kg} kg a year."
+        "The experiments of a paper on recommenders with deep learning came to "
+        f"{_range_words(PAPER_KG)} kg CO2e, measured at a plug ({sources}). {papers} such papers a "
+        f"year are {kg_a_year} kg. If all of it were {work.k}-fold cross-validation, stopping "
+        f"after {small_number(used)} folds would save {percent_text(percent / 100, '.0f')} of it; "
+        f"stopping after {stops_words} folds would save {saved_kg} kg a year."
     )

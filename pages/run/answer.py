@@ -28,6 +28,7 @@ from ecv_core.figures.words import (
     watt_hours,
     watt_hours_range,
 )
+from ecv_core.records.parameters import score_text
 from ecv_core.records.run import RunRecord, RunState
 from ecv_core.stopping import cheap_model_ids
 from ecv_core.store.new_data import MeanOnNewData, mean_on_new_data
@@ -56,7 +57,7 @@ def run_answer(run: RunRecord) -> Answer:
     headline = ""
     sentences = []
     if stop is not None:
-        headline = f"{metric_label(run.spec)} {stop.mean:.4f}"
+        headline = f"{metric_label(run.spec)} {score_text(stop.mean)}"
         sentences.append(as_sentence(new_data_line(run, new_data)))
     sentences.append(_sentence_on_state(run))
     return Answer(
@@ -221,7 +222,9 @@ def _interval_sentence(run: RunRecord) -> str:
         return "All these folds have the same score, so they do not show how uncertain the mean is."
     sentence = f"{100 * run.spec.confidence:g} % interval: {half_width}."
     if stop.interval and shown.note:
-        sentence += f" The band in the figure, ± {stop.interval.width / 2:.4f}, ignores the stop."
+        sentence += (
+            f" The band in the figure, ± {score_text(stop.interval.width / 2)}, ignores the stop."
+        )
     return sentence
 
 

@@ -20,6 +20,7 @@ from ecv_core.figures.words import alpha_text
 from ecv_core.papers.cells_text import markdown
 from ecv_core.papers.reproduction import paper_cells, papers, tables
 from ecv_core.records.frames import column_texts
+from ecv_core.records.parameters import percent_text
 from ecv_core.records.run import Scores
 from pages.shared.address.link import translate_address, write_into_link
 from pages.shared.widgets.choices import pick_one
@@ -115,8 +116,8 @@ def _show_searches(task: str) -> None:
     ours = means.iloc[0]  # the recording begins with the ways of EFoldSearchCV
     st.markdown(
         f"To find the best of ten estimators, **EFoldSearchCV** by {ours['way']} takes "
-        f"{ours['folds_percent']:.0f} % of the folds that `GridSearchCV` takes; its choice is "
-        f"{ours['loss_percent']:.3f} % below the best of all folds on average."
+        f"{percent_text(ours['folds_percent'] / 100, '.0f')} of the folds that `GridSearchCV` "
+        f"takes; its choice is {ours['loss_percent']:.3f} % below the best of all folds on average."
     )
     _show_means(means, texts, "estimators-searches")
     st.caption(

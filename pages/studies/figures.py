@@ -30,6 +30,7 @@ from ecv_core.figures.palette import CellScale, difference_scale, stop_scale
 from ecv_core.figures.study_summary import Summary
 from ecv_core.figures.words import alpha_text, counted
 from ecv_core.jobs.plans.study import of_the_paper
+from ecv_core.records.parameters import percent_text
 from ecv_core.records.run import RunRecord
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import PAPERS_RULE, RULES
@@ -115,8 +116,9 @@ def _headline_sentence(row: pd.Series, alpha: str, *, k: int, run_count: int, co
         over = "the one run"
     return (
         f"With alpha {alpha}, e-fold uses {row['mean_stop']:.2f} of {k} folds and "
-        f"{row['energy_percent']:.0f} % of the {cost} on average over {over} and every order "
-        f"of the folds, and ends {row['difference_percent']:.2f} % from the {k}-fold mean."
+        f"{percent_text(row['energy_percent'] / 100, '.0f')} of the {cost} on average over {over} "
+        f"and every order of the folds, and ends {row['difference_percent']:.2f} % from the "
+        f"{k}-fold mean."
     )
 
 
@@ -124,7 +126,7 @@ def _paper_sentence(row: pd.Series, run_count: int) -> str:
     """The same numbers over so many runs, those of the paper's algorithms."""
     return (
         f" Over the {counted(run_count, 'run')} of the paper's algorithms, these are "
-        f"{row['mean_stop']:.2f} folds, {row['energy_percent']:.0f} % and "
+        f"{row['mean_stop']:.2f} folds, {percent_text(row['energy_percent'] / 100, '.0f')} and "
         f"{row['difference_percent']:.2f} %."
     )
 
@@ -143,7 +145,7 @@ def _sums_sentence(row: pd.Series, run_count: int, cost: Cost) -> str:
         percent = row[f"{column}_percent"]
         if np.isnan(percent):
             continue
-        part = f"{percent:.0f} % of the {unit}"
+        part = f"{percent_text(percent / 100, '.0f')} of the {unit}"
         runs_with_it = row[f"{column}_runs"]
         if runs_with_it < run_count:
             part += f" of {runs_with_it:.0f} of the {run_count} runs"
@@ -374,13 +376,13 @@ def rule_sentences(frame: pd.DataFrame, alphas: Sequence[float], weighting: str)
         needs = []
         needs_of_some_runs = ""
         for row in rows.to_dict("records"):
-            need = f"{_rule_title(row['rule'])} {row['energy_of_rule']:.0f} %"
+            need = f"{_rule_title(row['rule'])} {percent_text(row['energy_of_rule'] / 100, '.0f')}"
             if row["runs"] == run_count:
                 needs.append(need)
             else:  # a rule that needs users' scores, which some runs lack
                 needs_of_some_runs += (
                     f" Over {row['runs']} of the {run_count} runs: {need}, where e-fold needs "
-                    f"{row['energy_percent']:.0f} %."
+                    f"{percent_text(row['energy_percent'] / 100, '.0f')}."
                 )
         sentences.append(
             f"For a difference of {difference:.2f} %, which e-fold has with alpha "

@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.decomposition import PCA
-from sklearn.dummy import DummyClassifier
+from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.exceptions import DataConversionWarning, FitFailedWarning
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GroupKFold, KFold, RepeatedKFold, TimeSeriesSplit
@@ -401,6 +401,15 @@ def test_bad_input_is_one_error(options, sentence):
         warnings.simplefilter("ignore")
         with pytest.raises((ValueError, TypeError, ecv.errors.InputError), match=sentence):
             ecv.cross_validate(given.pop("estimator"), given.pop("X"), given.pop("y"), **given)
+
+
+def test_squared_errors_of_large_targets_are_scores_up_to_1e30():
+    X, y = np.zeros((8, 1)), np.array([0.0, 2e9] * 4)
+    options = {"cv": KFold(4), "scoring": "neg_mean_squared_error", "rule": ecv.Never()}
+    outcome = ecv.cross_validate(DummyRegressor(), X, y, **options)
+    assert outcome.run.mean == pytest.approx(-1e18)  # each row is 1e9 from the mean of the others
+    with pytest.raises(ecv.errors.InputError, match=r"fold . is -1e\+32, but no score is"):
+        ecv.cross_validate(DummyRegressor(), X, 1e7 * y, **options)
 
 
 def test_time_series_run_whole():

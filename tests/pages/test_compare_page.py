@@ -302,7 +302,7 @@ def test_the_verdict_is_a_sentence_with_the_corrected_p():
     alone = comparison_sentence(comparison(0.002), is_one_of_several=False)
     assert "0.0140, p = 0.002. " in alone
     equal = replace(comparison(0.9), test=replace(comparison(0.9).test, low=-1e-6))
-    assert "alone 0.0000 to 0.0140" in comparison_sentence(equal)
+    assert "alone -1e-06 to 0.0140" in comparison_sentence(equal)
 
 
 def test_of_learners_the_verdict_says_what_their_fitted_models_show_beside_it():

@@ -19,6 +19,7 @@ from ecv_core.records.errors import InputError
 from ecv_core.records.parameters import Parameter
 from ecv_core.records.run import (
     LARGEST_AMOUNT,
+    LARGEST_SCORE,
     Decision,
     Energy,
     FoldResult,
@@ -153,7 +154,7 @@ def results(draw, spec, size: float):
             FoldResult(
                 fold=index,
                 score=score,
-                metrics={name: score, "other@3": draw(st.floats(-LARGEST_AMOUNT, LARGEST_AMOUNT))},
+                metrics={name: score, "other@3": draw(st.floats(-LARGEST_SCORE, LARGEST_SCORE))},
                 users=len(USERS),
                 inner_curve=tuple(draw(st.lists(st.floats(-1e9, 1e9), max_size=3))),
                 fit_seconds=seconds,
@@ -190,7 +191,7 @@ def a_run(run_id: str, spec, folds, **more) -> RunRecord:
 def runs(draw, rule: str, split: str, task: Task) -> RunRecord:
     """A run as it ends: what its rule said after every fold, and its folds up to the stop."""
     spec = draw(specs(rule, split, task))
-    size = draw(st.sampled_from([1.0, 1e-6, LARGEST_AMOUNT]))
+    size = draw(st.sampled_from([1.0, 1e-6, LARGEST_SCORE]))
     folds = draw(results(spec, size))
     stopper = stopping.rule_for(spec)
     if isinstance(stopper, TakesCheapModels) and stopper.needed_cheap_models:
@@ -240,7 +241,7 @@ def spoilt(change) -> RunRecord:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"score": 2 * LARGEST_AMOUNT}, r"score must be at most 1e\+15, but is 2"),
+        ({"score": 2 * LARGEST_SCORE}, r"score must be at most 1e\+30, but is 2"),
         ({"metrics": {"ndcg@10": 0.3, "auc": float("inf")}}, "auc must be a finite number"),
         ({"inner_curve": (0.1, float("nan"))}, r"inner_curve\[1\] must be a finite number"),
         ({"fit_seconds": -1.0}, "seconds.fit must be at least 0, but is -1"),
@@ -254,7 +255,7 @@ def test_what_could_not_be_read_is_not_written(change, words):
         run_document(spoilt(change))
 
 
-@pytest.mark.parametrize("change", [{"score": 2 * LARGEST_AMOUNT}, {"fit_seconds": -1.0}])
+@pytest.mark.parametrize("change", [{"score": 2 * LARGEST_SCORE}, {"fit_seconds": -1.0}])
 def test_a_fold_that_could_not_be_read_again_is_not_kept(change, store):
     run = store.create([spoilt({}).spec], owner="me")[0]
     with pytest.raises(InputError, match="could not be read again: its"):

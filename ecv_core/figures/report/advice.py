@@ -35,7 +35,7 @@ def decision_sentence(advice: FoldsAdvice, cost: str) -> str:
     promise = f"On these data, to end {promise_words(advice)}"
     if advice.best.rule == ALL_FOLDS:
         return f"{promise}: {_all_folds_words(advice)}. No rule keeps this promise with fewer."
-    spent = f"{advice.best.outcome.cost_percent:.0f} % of the {cost}"
+    spent = f"{percent_text(advice.best.outcome.cost_percent / 100, '.0f')} of the {cost}"
     return f"{promise}: {_option_words(advice.best)} ({spent})."
 
 

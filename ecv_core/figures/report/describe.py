@@ -56,7 +56,7 @@ from ecv_core.figures.words import (
     watt_hours,
     watt_hours_range,
 )
-from ecv_core.records.parameters import Params, listed, percent_text
+from ecv_core.records.parameters import Params, listed, percent_text, score_text
 from ecv_core.records.run import FoldResult, Moment, RunRecord, Scores
 from ecv_core.records.spec import SCORE_ROLES, SETTINGS, RunSpec
 from ecv_core.records.tasks import Task
@@ -446,8 +446,8 @@ def _energy_saved_sentence(runs: Sequence[RunRecord]) -> str:
     share = ""
     joules_of_all_folds = _joules_of_all_folds(runs, energies)
     if joules_of_all_folds:
-        percent = 100 * saved_joules / joules_of_all_folds
-        share = f" ({about}{percent:.0f} % of all folds)"
+        percent = percent_text(saved_joules / joules_of_all_folds, ".0f")
+        share = f" ({about}{percent} of all folds)"
     return f"Stopping saves {watt_hours_range(least, most)}{share}, {source}."
 
 
@@ -583,19 +583,20 @@ def describe_study(
         energy_used_sentences(runs),
         version_sentence(made_with, specs),
     ]
-    titles = {
+    texts = {
         "dataset": cells_at_alpha["dataset"].map(dataset_title),
         "algorithm": cells_at_alpha["algorithm"].map(algorithm_title),
+        "k_fold_mean": cells_at_alpha["k_fold_mean"].map(score_text),
     }
     formats = {
         "dataset": "{}",
         "algorithm": "{}",
-        "k_fold_mean": "{:.4f}",
+        "k_fold_mean": "{}",
         "mean_stop": "{:.2f}",
         "difference_percent": "{:.2f}",
         "energy_percent": "{:.1f}",
     }
-    rows = _formatted_rows(cells_at_alpha.assign(**titles), formats)
+    rows = _formatted_rows(cells_at_alpha.assign(**texts), formats)
     score_name = "score"
     metrics = distinct(specs, metric_label)
     if len(metrics) == 1:
@@ -688,7 +689,7 @@ def describe_selection(
     for contender in played.verdict.order:
         mean = "-"
         if played.folds_used[contender]:
-            mean = f"{mean_so_far(race.contenders, played.rounds, contender):.4f}"
+            mean = score_text(mean_so_far(race.contenders, played.rounds, contender))
         used = f"{played.folds_used[contender]} of {race.terms.k}"
         verdict_words = _verdict_on(contender, race.terms, played.verdict)
         rows.append([race.titles[contender], mean, used, verdict_words])
@@ -707,13 +708,13 @@ def _winner_sentence(race: ContenderRace) -> str:
     score = "score"
     if race.specs:  # else the scores come from a file, which does not say their metric
         score = race.metric
-    mean = f"{race.played.winner_mean:.4f}"
+    mean = score_text(race.played.winner_mean)
     folds = counted(race.played.folds_used[race.leader], "fold")
     sentence = f"The mean {score} of {race.titles[race.leader]} over {folds} is {mean}"
     # Whoever is picked for the best mean was lucky too, by as much as `optimism` (the winner's
     # curse): over all folds a mean nearer to that of the others is expected.
     luck = race.terms.sign * race.played.verdict.optimism
-    likely = f"{race.played.winner_mean - luck:.4f}"
+    likely = score_text(race.played.winner_mean - luck)
     if likely != mean:
         sentence += f" ({likely} expected over all {race.terms.k}, as it was picked for being best)"
     return f"{sentence}."
@@ -800,10 +801,10 @@ def _orders_sentence(specs: Sequence[RunSpec]) -> str:
 
 def moment_numbers(moment: Moment) -> list[str]:
     """Score, mean and both ends of the interval, which are empty where there is none."""
-    numbers = [f"{moment.score:.4f}", f"{moment.mean:.4f}"]
+    numbers = [score_text(moment.score), score_text(moment.mean)]
     if moment.interval is None:
         return [*numbers, "", ""]
-    return [*numbers, f"{moment.interval.low:.4f}", f"{moment.interval.high:.4f}"]
+    return [*numbers, score_text(moment.interval.low), score_text(moment.interval.high)]
 
 
 def _fold_table(run: RunRecord) -> str:

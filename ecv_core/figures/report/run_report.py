@@ -38,6 +38,7 @@ from ecv_core.figures.words import (
     verdict,
 )
 from ecv_core.records.errors import UnknownName
+from ecv_core.records.parameters import percent_text, score_text
 from ecv_core.records.run import RunRecord, RunState
 from ecv_core.store.document import command_of
 from ecv_core.store.new_data import mean_on_new_data
@@ -107,7 +108,7 @@ def _key_numbers(run: RunRecord, energy: EnergyFacts) -> list[KeyNumber]:
     """Score, folds, time, energy and emissions."""
     mean = "-"
     if run.at_stop:
-        mean = f"{run.at_stop.mean:.4f}"
+        mean = score_text(run.at_stop.mean)
     return [
         KeyNumber(
             f"Mean {metric_label(run.spec)}",
@@ -146,7 +147,7 @@ def _saved_share_words(percent: float | None, k: int, energy: EnergyFacts) -> st
     """'about 43 % of all 10': what a stop saved; empty where it saved nothing."""
     if not percent:
         return ""
-    words = f"{percent:.0f} % of all {k}"
+    words = f"{percent_text(percent / 100, '.0f')} of all {k}"
     if energy.has_forecast:
         words = f"about {words}"
     return words
@@ -191,7 +192,7 @@ def _fold_rows(run: RunRecord) -> list[list[str]]:
     for moment, fold in zip(run.moments, run.folds, strict=True):
         width = ""
         if moment.interval:
-            width = f"{moment.interval.width:.4f}"
+            width = score_text(moment.interval.width)
         processor_seconds = "-"
         if fold.processor_seconds is not None:
             processor_seconds = f"{fold.processor_seconds:.2f}"

@@ -25,6 +25,7 @@ from ecv_core.figures.words import (
     titled,
     used_words,
 )
+from ecv_core.records.parameters import score_text
 from ecv_core.records.run import Interval, RunRecord
 from ecv_core.stopping import NEVER_STOPS
 from ecv_core.store.new_data import MeanOnNewData, mean_on_new_data
@@ -121,11 +122,11 @@ def _cells(
 ) -> dict[str, str]:
     mean = "-"
     if run.at_stop:
-        mean = f"{run.at_stop.mean:.4f}"
+        mean = score_text(run.at_stop.mean)
     half_width = "-"
     interval = interval_of_folds(run)
     if interval:
-        half_width = f"± {interval.width / 2:.4f}"
+        half_width = f"± {score_text(interval.width / 2)}"
     rule = titled(run.spec.rule)
     if run.spec.rule != NEVER_STOPS:
         rule += f", {rule_words(run.spec)}"

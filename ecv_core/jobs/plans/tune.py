@@ -22,7 +22,7 @@ from ecv_core.jobs.plan_runs import Callbacks, PlanRuns
 from ecv_core.jobs.plans.run import SPECULATE
 from ecv_core.jobs.plans.select import Contender, Standing, compute_selection, terms_for
 from ecv_core.records.errors import InputError
-from ecv_core.records.parameters import ParamValue
+from ecv_core.records.parameters import ParamValue, score_text
 from ecv_core.records.run import Scores
 from ecv_core.records.spec import RunSpec
 from ecv_core.selection.rounds import Terms
@@ -163,7 +163,7 @@ class Tuned:
         selection_percent = 100 * sum(self.selection.folds_needed) / (len(names) * spec.k)
         return (
             f"{best.name} has the best mean of all {spec.k} folds on {spec.dataset}: "
-            f"{best.folds.mean():.4f}. A selection would have needed "
+            f"{score_text(best.folds.mean())}. A selection would have needed "
             f"{selection_percent:.3g} % of the folds. {verdict}"
         )
 

@@ -25,6 +25,7 @@ from ecv_core.energy.parts import (
 from ecv_core.energy.savings import metered_runs
 from ecv_core.figures.palette import PARTS
 from ecv_core.figures.words import estimate_text
+from ecv_core.records.parameters import percent_text
 from ecv_core.records.run import FoldResult, RunRecord, Scores
 
 _BLUE, _SKY, _GREEN, _PINK, _YELLOW, _RED, _ORANGE = PARTS
@@ -96,7 +97,8 @@ def bar_html(parts: Iterable[EnergyPart]) -> str:
     texts = []
     for part in parts:
         colour = f"background: {_COLOURS[part.name]}"
-        text = f"{part.name}: {part.percent:.0f} % ({estimate_text(part.watts)} W)"
+        share = percent_text(part.percent / 100, ".0f")
+        text = f"{part.name}: {share} ({estimate_text(part.watts)} W)"
         texts.append(text)
         bars.append(f'<span style="flex: {part.percent:.2f} 0 0; {colour}"></span>')
         keys.append(f'<span><i style="{colour}"></i> {escape(text)}</span>')

@@ -14,6 +14,7 @@ from ecv_core.energy.savings import (
     total_saved_range,
 )
 from ecv_core.figures.words import duration, grams, watt_hours_in_one_unit, watt_hours_range
+from ecv_core.records.parameters import percent_text
 from ecv_core.records.run import RunRecord
 from pages.shared.widgets.answer_card import Amount
 
@@ -73,7 +74,9 @@ def _energy(runs: Sequence[RunRecord]) -> Amount:
         saved_joules_range = total_saved_range(map(energy_of, metered))
         # What was used is written once more, so that both amounts are in the same unit.
         used, saved_watt_hours = watt_hours_in_one_unit(joules_range, saved_joules_range)
-        saved = f"{saved_watt_hours}, {_about_if_forecast(metered)}{percent:.0f} %"
+        saved = (
+            f"{saved_watt_hours}, {_about_if_forecast(metered)}{percent_text(percent / 100, '.0f')}"
+        )
     return Amount(name=name, used=f"{used} ({emissions} CO2e)", saved=saved)
 
 

@@ -14,6 +14,7 @@ from ecv_core.figures.words import (
     rule_words,
     run_title,
 )
+from ecv_core.records.parameters import score_text
 from ecv_core.records.run import RunRecord, RunState
 from ecv_core.store.listing import ListedRun
 from ecv_core.store.new_data import mean_on_new_data
@@ -39,7 +40,7 @@ def mean_sentences(run: RunRecord, subject: str) -> list[str]:
         return []
     scored_run = results().with_user_scores(run)
     line = new_data_line(scored_run, mean_on_new_data(scored_run, scored_run.user_scores))
-    return [f"{subject} is {run.at_stop.mean:.4f}. {as_sentence(line)}"]
+    return [f"{subject} is {score_text(run.at_stop.mean)}. {as_sentence(line)}"]
 
 
 def ago(moment: datetime) -> str:

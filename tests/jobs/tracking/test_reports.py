@@ -61,6 +61,7 @@ REFUSED = {
         "user '10' .and 10 more. has held-out items in fold 0 but no score",
     ),
     "no number": (lambda f: all_of(f) | {3: "good"}, "the score of user 3 must be a number"),
+    "too large": (lambda f: 2e30, r"the score of fold 0 is 2e\+30, but no score is further"),
     "user's nan": (lambda f: all_of(f, math.nan), "score of user . must be a finite number"),
     "columns": (
         lambda f: pd.DataFrame({"user": [1], "item": [2]}),
