@@ -75,10 +75,11 @@ class Gate:
         direction = ""
         if not self.higher_is_better:
             direction = ", turned round as lower is better,"
+        difference = score_text(self.difference, "+")
+        ends = f"{score_text(self.low, '+')} to {score_text(self.high, '+')}"
         return (
             f"{verdict} After {counted(self.folds, 'fold')} the difference{direction} is "
-            f"{score_text(self.difference, '+')}, for {data} {score_text(self.low, '+')} to "
-            f"{score_text(self.high, '+')} (each end at {level}, for all looks together)."
+            f"{difference}, for {data} {ends} (each end at {level}, for all looks together)."
         )
 
 

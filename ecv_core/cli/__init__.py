@@ -90,8 +90,10 @@ and `NAME_command` carries them out; what fails raises EcvError."""
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; gives its exit code: 0, 1 for a failed run, 2 for bad input.
 
-    `gate` has 1 and 3 for what it says of a candidate.
+    `gate` has 1 and 3 for what it says of a candidate, and 2 for every error.
     """
+    words = _words_after_program(arguments)
+    code_of_failure = _code_of_failure(words)
     # Else it looks for plug-ins of its own in every package that is installed.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     replace_closed_streams()
@@ -103,13 +105,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
             visible_on_terminals(),
             _warnings_on_stderr(),
         ):
-            options = parse(arguments)
+            options = parse(words)
             if not gc.isenabled():
                 gc.freeze()  # the modules, which are not looked through at the end either
                 gc.enable()
             return _carry_out(options)
     except RunError as error:
-        return _complain(error, FAILED)
+        return _complain(error, code_of_failure)
     except EcvError as error:
         return _complain(error, BAD_INPUT)
     except (KeyboardInterrupt, Terminated):
@@ -127,8 +129,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return _complain(f"{name}... is too long for a file name", BAD_INPUT)
         if error.errno == errno.ENOSPC and error.filename is None:
             discard_stdout()
-            return _complain(f"the output cannot be written: {error.strerror}", FAILED)
+            return _complain(f"the output cannot be written: {error.strerror}", code_of_failure)
         raise
+
+
+def _words_after_program(arguments: Sequence[str] | None) -> list[str]:
+    """The arguments, or those that were typed where there are none."""
+    if arguments is None:
+        arguments = sys.argv[1:]
+    return list(arguments)
+
+
+def _code_of_failure(words: Sequence[str]) -> int:
+    """The exit code where a command fails for another reason than bad input."""
+    if words[:1] == ["gate"]:  # its code 1 says that the candidate is worse
+        return BAD_INPUT
+    return FAILED
 
 
 def _carry_out(options: argparse.Namespace) -> int:
@@ -204,14 +220,12 @@ def program() -> str:
     return "python -m ecv_core"
 
 
-def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """The options of these arguments, with the function that carries them out as `command`.
 
     Raises:
         InputError: For arguments that make no command.
     """
-    if arguments is None:
-        arguments = sys.argv[1:]
     words = list(arguments)
     names: Iterable[str] = COMMANDS
     if words and words[0] in COMMANDS:

@@ -41,6 +41,11 @@ def test_the_exit_code_and_the_files_say_the_verdict(
     assert written["verdict"] == {0: "passes", 1: "fails", 3: "unknown"}[code]
 
 
+@pytest.mark.parametrize("option", ["--json", "--junit"])
+def test_a_file_that_cannot_be_written_is_no_candidate_that_is_worse(scores, option):
+    assert gate(scores, "same", "--margin", "0.1", option, "/dev/full") == 2
+
+
 def test_of_an_unknown_metric_the_direction_is_said_and_can_be_turned(tmp_path, capsys):
     path = tmp_path / "scores.csv"
     # The candidate scores about 0.08 more in each fold, so it is better, or worse.
