@@ -715,7 +715,7 @@ _AT_MOST_ONE = re.compile(
 _AT_LEAST_ZERO = re.compile("positive-likelihood-ratio|mutual-info-score")
 # The negatives of what is never below 0.
 _NEGATIVES = re.compile(
-    "neg-(log-loss|brier-score|max-error|median-absolute-error|negative-likelihood-ratio"
+    "neg-(log-loss|brier-score(-loss)?|max-error|median-absolute-error|negative-likelihood-ratio"
     "|(root-)?mean-(absolute|squared|poisson|gamma)-.*)"
 )
 _RANGES_BY_SCIKIT_LEARN = {

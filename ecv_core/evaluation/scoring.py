@@ -59,6 +59,11 @@ class _Recipe:
     options: Mapping[str, str] = field(default_factory=dict)
 
     @property
+    def is_negated(self) -> bool:
+        """Whether the score is the negative of what the function gives, an error."""
+        return self.options.get("greater_is_better") == "False"
+
+    @property
     def responses(self) -> tuple[str, ...]:
         """The estimator's methods that the function may look at, the preferred one first."""
         methods = ast.literal_eval(self.options.get("response_method", "()"))
@@ -443,6 +448,8 @@ def _score_name(estimator: Any, scoring: Any) -> str:
         return scoring
     if isinstance(scoring, _MadeScorer):
         recipe = _recipe_of(scoring)
+        if recipe is not None and recipe.is_negated:
+            return f"neg_{recipe.metric}"  # as scikit-learn calls its own such scorers
         if recipe is not None:
             return recipe.metric
     if scoring is not None:

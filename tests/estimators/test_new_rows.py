@@ -10,7 +10,13 @@ pytest.importorskip("sklearn")
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import LinearRegression, LogisticRegression
-from sklearn.metrics import accuracy_score, balanced_accuracy_score, make_scorer
+from sklearn.metrics import (
+    accuracy_score,
+    balanced_accuracy_score,
+    brier_score_loss,
+    make_scorer,
+    mean_absolute_error,
+)
 from sklearn.model_selection import (
     GroupKFold,
     KFold,
@@ -237,6 +243,8 @@ def test_a_gate_speaks_of_rows_and_refuses_folds_in_the_order_of_time():
         ("d2_absolute_error_score", -math.inf, 1),
         ("neg_log_loss", -math.inf, 0),
         ("neg_mean_absolute_percentage_error", -math.inf, 0),
+        (make_scorer(mean_absolute_error, greater_is_better=False), -math.inf, 0),
+        (make_scorer(brier_score_loss, greater_is_better=False), -math.inf, 0),
         ("matthews_corrcoef", -1, 1),
         (make_scorer(balanced_accuracy_score, adjusted=True), -1, 1),
         ("rand_score", 0, 1),
