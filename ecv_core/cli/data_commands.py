@@ -228,6 +228,7 @@ def summary(about: own.About) -> list[str]:
     """What of a file can be used, and what is left by pruning, line by line."""
     lines = [f"{about.kept:,} of {about.rows:,} rows can be used"]
     lines += [f"  {count:,} cannot: {reason}" for reason, count in about.unused.items()]
+    remarks = [f"  {column} {remark}" for column, remark in about.remarks.items()]
     if about.task is not None:
         kind = "numbers"
         if about.classes:
@@ -239,9 +240,7 @@ def summary(about: own.About) -> list[str]:
         )
         for column, reason in about.left_out.items():
             lines.append(f"  {column} is no feature: {reason}")
-        for column, remark in about.remarks.items():
-            lines.append(f"  {column} {remark}")
-        return lines
+        return lines + remarks
     lines.append(
         f"{about.raw_users:,} users, {about.raw_items:,} items; after 5-core pruning "
         f"{about.users:,} users, {about.items:,} items, {about.interactions:,} interactions, "
@@ -249,7 +248,7 @@ def summary(about: own.About) -> list[str]:
     )
     if about.busiest_words:
         lines.append(f"{about.busiest_words} (--no-bots leaves it out)")
-    return lines
+    return lines + remarks
 
 
 def remove_command(options: argparse.Namespace) -> None:

@@ -52,7 +52,7 @@ class About:
     left_out: dict[str, str] = field(default_factory=dict)
     """Column of a table that is no feature -> why."""
     remarks: dict[str, str] = field(default_factory=dict)
-    """Column of a table -> what was made of values that do not fit the others in it."""
+    """Column -> what was made of values that do not fit the others in it."""
     busiest: int = 0
     """Interactions before pruning of the user who has most of them; 0 where that is not known."""
 

@@ -413,6 +413,7 @@ def _show_interactions(token: str, about: About, layout: Layout) -> None:
         f"**{about.kept:,}** of **{about.rows:,}** rows: {counted(about.raw_users, 'user')} and "
         f"{counted(about.raw_items, 'item')}. {words}"
     )
+    _show_remarks(about)
     loss_words = loss_sentence(about.unused, about.rows)  # empty where few rows are lost
     if loss_words:
         st.warning(f"{escaped(loss_words)}.", icon=":material/warning:")
@@ -431,6 +432,12 @@ def _show_interactions(token: str, about: About, layout: Layout) -> None:
             key="own-unused",
             alt="Rows that cannot be used, by reason",
         )
+
+
+def _show_remarks(about: About) -> None:
+    """What was made of values that do not fit the others of their column."""
+    for column, remark in about.remarks.items():
+        st.caption(f"**{escaped(column)}** {escaped(remark)}.")
 
 
 def _show_pruned(about: About) -> None:
@@ -500,8 +507,7 @@ def _show_samples(about: About) -> None:
     )
     for column, reason in about.left_out.items():
         st.caption(f"**{escaped(column)}** is no feature: {reason}.")
-    for column, remark in about.remarks.items():
-        st.caption(f"**{escaped(column)}** {escaped(remark)}.")
+    _show_remarks(about)
     for why, count in about.unused.items():
         st.caption(f"{counted(count, 'row')} cannot be used: {escaped(why)}.")
 

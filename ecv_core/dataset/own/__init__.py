@@ -44,6 +44,7 @@ from ecv_core.dataset.own.recognise import (
 from ecv_core.dataset.plain import PlainFile, Report, no_report, plain_file
 from ecv_core.dataset.pruning import CORE, core_rows
 from ecv_core.dataset.reading import FileContent, read_rows
+from ecv_core.dataset.remarks import interaction_remarks
 from ecv_core.dataset.samples import column_remarks, read_samples, row_number_columns
 from ecv_core.dataset.sources import file_sha256
 from ecv_core.dataset.tables import left_out_columns, table_of
@@ -195,6 +196,7 @@ def _write_interactions(
     with replacing(path) as temporary_path:
         pq.write_table(_table(data), temporary_path, compression="zstd", compression_level=1)
     core = core_rows(data, CORE)
+    columns = {role: layout.names[place] for role, place in layout.roles}
     return About(
         sha256=file_sha256(path),
         source=plain.name,
@@ -203,7 +205,8 @@ def _write_interactions(
         kept=len(data),
         unused=dict(content.unused),
         examples=dict(content.examples),
-        columns={role: layout.names[place] for role, place in layout.roles},
+        columns=columns,
+        remarks=interaction_remarks(data, columns),
         raw_users=data.n_users,
         raw_items=data.n_items,
         users=len(np.unique(data.users[core])),

@@ -343,6 +343,26 @@ def test_quotation_marks_far_down_that_swallow_rows_are_read_as_signs(tmp_path: 
 
 
 @pytest.mark.usefixtures("data_folder")
+def test_ids_that_are_alike_and_times_that_are_none_are_said(tmp_path: Path):
+    path = tmp_path / "plays.csv"
+    rows = [f"u{user},{item},{1_500_000_000 + item}" for user in range(6) for item in range(6)]
+    path.write_text("\n".join(["who,what,when", *rows, "u1 ,1.0,0", "u1 ,2,-1", "\tu2,2.50,0"]))
+    about = add("plays", path)
+    assert (about.kept, about.raw_users, about.raw_items) == (39, 8, 8)  # none is changed
+    assert about.remarks == {
+        "who": "has 2 ids that differ from another by spaces or '.0' alone, such as 'u1' and "
+        "'u1 '; each counts by itself",
+        "what": "has 1 id that differs from another by spaces or '.0' alone, such as '1' and "
+        "'1.0'; each counts by itself",
+        "when": "has 3 times of 0 or -1, as programs write a missing one, which counts as the "
+        "start of 1970",
+    }
+    # Times that count from a beginning have 0 among others that are near.
+    path.write_text("\n".join(["who,what,when", *[row.replace(",15000000", ",") for row in rows]]))
+    assert add("plays-2", path).remarks == {}
+
+
+@pytest.mark.usefixtures("data_folder")
 def test_a_user_with_a_tenth_of_everything_is_said(tmp_path: Path):
     path = tmp_path / "shop.csv"
     people = [f"u{user},i{item}" for user in range(59) for item in range(5)]
