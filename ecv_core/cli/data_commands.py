@@ -45,7 +45,7 @@ def datasets_command(options: argparse.Namespace) -> None:
         return
     print(f"{'dataset':<22}{'users':>9}{'items':>9}{'interactions':>14}  where")
     for row in rows:
-        if row["samples"]:
+        if row["samples"]:  # a table, whose words are as wide as the three counts of others
             size = f"{row['samples']:,} samples, {row['features']:,} features".rjust(32)
         else:
             size = (

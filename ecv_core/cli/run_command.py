@@ -127,9 +127,9 @@ def _interrupted_run(store: Store, spec: RunSpec) -> RunRecord | None:
     """The newest run of the same settings that can go on; None where there is none."""
     from ecv_core.jobs.heartbeat import interrupt_run_if_abandoned
 
-    for same in store.runs_like(spec, imported=False):
-        interrupt_run_if_abandoned(store, same.run_id)
-        run = store.run(same.run_id)
+    for similar_run in store.runs_like(spec, imported=False):
+        interrupt_run_if_abandoned(store, similar_run.run_id)
+        run = store.run(similar_run.run_id)  # as it is now
         if run.resumable and run.spec.same_run(spec):
             return run
     return None

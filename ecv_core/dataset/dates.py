@@ -87,7 +87,8 @@ def unix_seconds(texts: pa.Array, unit: TimeUnit) -> Floats:
             break
         rewritten = _rewrite_year_first(texts.filter(pa.array(missing)), unit)
         moments[missing] = _parse(rewritten, date_format)
-    return np.where(np.isnat(moments), np.nan, moments.astype(np.int64) / 1e9)
+    nanoseconds = moments.astype(np.int64)
+    return np.where(np.isnat(moments), np.nan, nanoseconds / 1e9)
 
 
 def _parse(texts: pa.Array, date_format: str) -> NDArray[np.datetime64]:

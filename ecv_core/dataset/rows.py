@@ -78,12 +78,10 @@ def parquet_head(path: Path, count: int) -> tuple[tuple[str, ...], list[tuple[st
     """Names of the columns, and the first rows as text. Raises: Unreadable."""
     with parquet_file(path) as file:
         names = tuple(file.schema_arrow.names)
-        for batch in file.iter_batches(batch_size=count):
-            columns = []
-            for column in batch.columns:
-                columns.append([_preview(value) for value in column.to_pylist()])
-            return names, list(zip(*columns, strict=True))
-    return names, []
+        first_batch = next(file.iter_batches(batch_size=count), None)
+        if first_batch is None:
+            return names, []
+        return names, [tuple(map(_preview, row.values())) for row in first_batch.to_pylist()]
 
 
 def _preview(value: object) -> str:

@@ -37,15 +37,15 @@ class Integral:
 
 @dataclass(frozen=True, kw_only=True)
 class _Power:
-    """The power between each sample and the next one; arrays have shape (samples - 1,)."""
+    """The power in each stretch of time: before the first sample, between samples, after the last.
+
+    Arrays have shape (samples + 1,).
+    """
 
     watts: Floats
-    """The mean power in each of these stretches."""
+    """The mean power in each."""
     gaps: Floats
     """Seconds of each of which no sample tells."""
-    watts_before: float
-    """The power before the first sample; `watts_after` after the last one."""
-    watts_after: float
     least_watts: float
     """The least power that was seen; `most_watts` the most."""
     most_watts: float
@@ -76,28 +76,24 @@ def integral(
         return nothing_known
     times = np.array([sample.at for sample in samples])
     values = np.array([sample.value for sample in samples])
-    power: _Power | None
-    if samples[0].unit == "W":
-        power = _power_of_watts(values, np.diff(times), sampling_seconds)
-    else:
-        power = _power_of_counter(values, np.diff(times))
-    if power is None:
-        return nothing_known
-    # Two more stretches: from the begin to the first sample, and from the last one to the end.
+    # Stretches: to the first sample, from each sample to the next one, and from the last one on.
     begins = np.concatenate([[begin], times])
     ends = np.concatenate([times, [end]])
-    watts = np.concatenate([[power.watts_before], power.watts, [power.watts_after]])
-    seconds_without_sample = np.array([times[0] - begin, end - times[-1]])
-    gap_before, gap_after = _missing_seconds(seconds_without_sample, sampling_seconds)
-    gaps = np.concatenate([[gap_before], power.gaps, [gap_after]])
+    power: _Power | None
+    if samples[0].unit == "W":
+        power = _power_of_watts(values, ends - begins, sampling_seconds)
+    else:
+        power = _power_of_counter(values, ends - begins, sampling_seconds)
+    if power is None:
+        return nothing_known
     # Of each stretch only what lies between begin and end counts.
     seconds_inside = np.maximum(np.minimum(ends, end) - np.maximum(begins, begin), 0.0)
     # A stretch that is cut keeps its share of the gap; 1 stands for the length of one outside.
     lengths = np.where(seconds_inside > 0, ends - begins, 1.0)
-    missing_seconds = gaps * seconds_inside / lengths
-    joules = float(seconds_inside @ watts)
+    missing_seconds = power.gaps * seconds_inside / lengths
+    joules = float(seconds_inside @ power.watts)
     # In the gaps the power may have been the least that was seen, or the most.
-    sampled_joules = float((seconds_inside - missing_seconds) @ watts)
+    sampled_joules = float((seconds_inside - missing_seconds) @ power.watts)
     gap_seconds = float(missing_seconds.sum())
     low = sampled_joules + gap_seconds * power.least_watts - power.counter_step
     high = sampled_joules + gap_seconds * power.most_watts + power.counter_step
@@ -110,41 +106,47 @@ def integral(
 
 
 def _power_of_watts(watts: Floats, seconds: Floats, sampling_seconds: float) -> _Power:
-    """Between samples of a power, by the trapezoid rule.
+    """By samples of a power: the trapezoid rule; before the first and after the last what they say.
 
     Args:
         watts: The watts that the samples say; shape (samples,).
-        seconds: The time from each sample to the next one; shape (samples - 1,).
+        seconds: The length of each stretch; shape (samples + 1,).
         sampling_seconds: Between two samples, as it was intended.
     """
+    watts_between = (watts[:-1] + watts[1:]) / 2
     return _Power(
-        watts=(watts[:-1] + watts[1:]) / 2,
+        watts=np.concatenate([watts[:1], watts_between, watts[-1:]]),
         gaps=_missing_seconds(seconds, sampling_seconds),
-        watts_before=float(watts[0]),
-        watts_after=float(watts[-1]),
         least_watts=float(watts.min()),
         most_watts=float(watts.max()),
     )
 
 
-def _power_of_counter(counts: Floats, seconds: Floats) -> _Power | None:
-    """Between samples of a counter, by its differences; None where it has not moved.
+def _power_of_counter(counts: Floats, seconds: Floats, sampling_seconds: float) -> _Power | None:
+    """By samples of a counter: its differences, and their mean where it tells nothing.
 
     Args:
         counts: The counts that the samples say, in joules so far; shape (samples,).
-        seconds: The time from each sample to the next one; shape (samples - 1,).
+        seconds: The length of each stretch; shape (samples + 1,).
+        sampling_seconds: Between two samples, as it was intended.
+
+    Returns:
+        None where the counter has not moved.
     """
     rises = np.diff(counts)
+    seconds_between = seconds[1:-1]
     began_anew = rises < 0  # a counter that begins at 0 again tells nothing of the time between
-    is_counted = ~began_anew & (seconds > 0)  # two samples at one time have nothing between them
+    # Two samples at one time have nothing between them.
+    is_counted = ~began_anew & (seconds_between > 0)
     counted_joules = rises[is_counted]
-    counted_seconds = seconds[is_counted]
+    counted_seconds = seconds_between[is_counted]
     if not counted_joules.any():
         return None
     counted_watts = counted_joules / counted_seconds
-    mean_watts = float(counted_joules.sum() / counted_seconds.sum())
-    watts = np.full(len(rises), mean_watts)
-    watts[is_counted] = counted_watts
+    watts = np.full(len(seconds), counted_joules.sum() / counted_seconds.sum())
+    watts[1:-1][is_counted] = counted_watts
+    gaps = _missing_seconds(seconds, sampling_seconds)
+    gaps[1:-1] = np.where(began_anew, seconds_between, 0.0)
     # A counter that stands still between two samples moves in steps, the largest of which may be
     # missing before the first sample, or may have been used before the fold began.
     counter_step = 0.0
@@ -152,9 +154,7 @@ def _power_of_counter(counts: Floats, seconds: Floats) -> _Power | None:
         counter_step = float(counted_joules.max())
     return _Power(
         watts=watts,
-        gaps=np.where(began_anew, seconds, 0.0),
-        watts_before=mean_watts,
-        watts_after=mean_watts,
+        gaps=gaps,
         least_watts=float(counted_watts.min()),
         most_watts=float(counted_watts.max()),
         counter_step=counter_step,

@@ -89,7 +89,7 @@ def countries() -> dict[str, Country]:
     table = (_FOLDER / "countries.json").read_text(encoding="utf-8")
     rows = json.loads(table)["countries"]
     by_code = {}
-    for code, (name, grams, year) in sorted(rows.items(), key=itemgetter(1)):
+    for code, (name, grams, year) in sorted(rows.items(), key=itemgetter(1)):  # by their names
         by_code[code] = Country(code, name, float(grams), int(year))
     return by_code
 

@@ -66,12 +66,10 @@ class EnergyCost(Protocol):
     @property
     def energy(self) -> Energy:
         """What it cost."""
-        ...
 
     @property
     def total_seconds(self) -> float:
         """How long it took."""
-        ...
 
 
 class Metered(Protocol):
@@ -80,7 +78,6 @@ class Metered(Protocol):
     @property
     def other_work(self) -> str | bool:
         """Whether its joules hold other work of the machine too; a run says which."""
-        ...
 
 
 AnyMetered = TypeVar("AnyMetered", bound=Metered)

@@ -108,11 +108,13 @@ class Shelly:
         """That may answer; only one, once it has."""
 
     def read(self) -> tuple[float, str]:
+        status = ""
         for path in self._paths:
             connection = HTTPConnection(self._address, timeout=ANSWER_SECONDS)
             try:
                 connection.request("GET", path)
                 answer = connection.getresponse()
+                status = f"{answer.status} {answer.reason}"
                 if answer.status == 401:
                     raise OSError(
                         "it asks for a password, and e-fold has none: switch the password off "
@@ -126,7 +128,7 @@ class Shelly:
                     return float(value), "W"
             finally:
                 connection.close()
-        raise OSError(f"it answers {answer.status} {answer.reason}")
+        raise OSError(f"it answers {status}")
 
 
 class Tapo:
