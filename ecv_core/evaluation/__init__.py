@@ -34,7 +34,7 @@ from ecv_core.evaluation.protocol import Protocol as Protocol
 from ecv_core.evaluation.ranking import hits_of as hits_of
 from ecv_core.evaluation.ranking import load_compiled as load_compiled
 from ecv_core.evaluation.sampled import sampled_ranking
-from ecv_core.records.arrays import AnyFloats, Codes, Floats, Indices
+from ecv_core.records.arrays import AnyFloats, Codes, Float32s, Floats, Indices
 from ecv_core.records.errors import InputError, RunError
 from ecv_core.records.interactions import Table
 from ecv_core.records.run import Progress, UserScores, no_progress
@@ -60,7 +60,7 @@ class Scorer(Interface):
     tensors on the processor.
     """
 
-    def score(self, users: Indices) -> NDArray[np.float32] | torch.Tensor:
+    def score(self, users: Indices) -> Float32s | torch.Tensor:
         """Scores of all items for a block of users, as in `models.base.Recommender`."""
 
 

@@ -12,9 +12,8 @@ from numba import config, njit
 from numpy.typing import NDArray
 
 from ecv_core.evaluation.formulas import Lists
-from ecv_core.records.arrays import AnyFloats, Indices
+from ecv_core.records.arrays import AnyFloats, Float32s, Indices
 
-Floats = NDArray[np.float32]
 Ints = NDArray[np.int32]
 
 CHUNK = 64
@@ -87,13 +86,13 @@ def best_of_product(
     users: Indices,
     left_starts: Ints,
     left_columns: Ints,
-    left_values: Floats,
+    left_values: Float32s,
     right_starts: Ints,
     right_columns: Ints,
-    right_values: Floats,
+    right_values: Float32s,
     seen_starts: Ints,
     seen_columns: Ints,
-    initial_scores: Floats,
+    initial_scores: Float32s,
     n: int,
 ) -> Lists:
     """The n best items of each user, by the product of two sparse matrices, summed row by row.

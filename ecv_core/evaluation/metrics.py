@@ -291,6 +291,11 @@ def _define_share(metric_id: str, **facts: Any) -> None:  # noqa: ANN401  fields
     _define(metric_id, low=0, high=1, **facts)
 
 
+def _define_error(metric_id: str, **facts: Any) -> None:  # noqa: ANN401  fields of `Metric`
+    """Make an error, which is at least 0 and better the lower it is, one of the project's own."""
+    _define(metric_id, higher_is_better=False, low=0, **facts)
+
+
 # A new metric of hits is an entry here, with its function as `compute`: (hits, held_out) -> a
 # number for each user, 0 where there is no hit. The kernels of the metrics below, which need
 # more or are computed at all cut-offs at once, are in `formulas` and `full`.
@@ -425,12 +430,10 @@ _define_share(
     source="Hanley, McNeil (1982); RecBole's AUC",
     usual=False,
 )
-_define(
+_define_error(
     "calibrated-log-loss",
     title="Calibrated log loss",
     kind=Kind.PAIRS,
-    higher_is_better=False,
-    low=0,
     formula=r"-\frac{1}{|H| + |N|} \sum_{p} \log\left(c(s_p)^{[p \in H]} "
     r"(1-c(s_p))^{[p \in N]}\right), \quad c(s) = \frac{1}{1 + e^{-(a s + b)}}",
     help="Log loss of any model's scores, which a logistic curve turns into probabilities; the "
@@ -439,12 +442,10 @@ _define(
     source="Platt (1999), without his prior",
     usual=False,
 )
-_define(
+_define_error(
     "log-loss",
     title="Log loss",
     kind=Kind.PROBABILITIES,
-    higher_is_better=False,
-    low=0,
     formula=r"-\frac{1}{|C|} \sum_{i \in C} \log\left(p_i^{[i \in H]} (1-p_i)^{[i \notin H]}"
     r"\right)",
     help="How surprised the model's probabilities are by what was held out, in nats. Only for "
@@ -525,24 +526,20 @@ _define_share(
     elsewhere="RecBole counts its padding as one item more, which is in no list. Elliot "
     "divides by |C| - 1 and gives 1 - Gini, where higher is better.",
 )
-_define(
+_define_error(
     "mae",
     title="MAE",
     kind=Kind.RATINGS,
-    higher_is_better=False,
-    low=0,
     formula=r"\frac{1}{|H|} \sum_{(u,i) \in H} |\hat{r}_{ui} - r_{ui}|",
     help="How far predicted ratings are from those given, on average over all ratings of the fold.",
     source="Herlocker et al. (2004)",
     elsewhere="LensKit also offers the mean of every user's own. Elliot counts only ratings "
     "that reach a threshold.",
 )
-_define(
+_define_error(
     "rmse",
     title="RMSE",
     kind=Kind.RATINGS,
-    higher_is_better=False,
-    low=0,
     formula=r"\sqrt{\frac{1}{|H|} \sum_{(u,i) \in H} (\hat{r}_{ui} - r_{ui})^2}",
     help="How far predicted ratings are from those given, over all ratings of the fold; large "
     "errors weigh more.",
@@ -581,12 +578,10 @@ _define_share(
     "another; of more than two classes the mean over them, one against the others.",
     source="Hanley, McNeil (1982); scikit-learn, roc_auc_score",
 )
-_define(
+_define_error(
     "cross-entropy",
     title="Cross-entropy",
     kind=Kind.CLASSES,
-    higher_is_better=False,
-    low=0,
     formula=r"-\frac{1}{|H|} \sum_{i \in H} \log p_i(y_i)",
     help="How surprised the estimator's probabilities are by the true classes, in nats.",
     source="Good (1952); scikit-learn, log_loss",
@@ -601,20 +596,16 @@ _define(
     "mean would reach, and it can be below.",
     source="scikit-learn, r2_score",
 )
-_define(
+_define_error(
     "mean-absolute-error",
     kind=Kind.NUMBERS,
-    higher_is_better=False,
-    low=0,
     formula=r"\frac{1}{|H|} \sum_{i \in H} |\hat{y}_i - y_i|",
     help="How far predictions are from the held-out numbers, on average.",
     source="scikit-learn, mean_absolute_error",
 )
-_define(
+_define_error(
     "root-mean-squared-error",
     kind=Kind.NUMBERS,
-    higher_is_better=False,
-    low=0,
     formula=r"\sqrt{\frac{1}{|H|} \sum_{i \in H} (\hat{y}_i - y_i)^2}",
     help="How far predictions are from the held-out numbers; large errors weigh more.",
     source="scikit-learn, root_mean_squared_error",

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecv_core.evaluation.formulas import placements
-from ecv_core.records.arrays import AnyFloats, Floats, Mask
+from ecv_core.records.arrays import Floats, Mask
 
 _EPSILON = float(np.finfo(np.float64).eps)
 _TOLERANCE = 1e-6
@@ -92,9 +92,11 @@ class HeldOut:
 
     def difference(self) -> Floats:
         """Target minus prediction; shape (n, outputs)."""
-        n = len(self.truth)
-        truth: Floats = np.asarray(self.truth, np.float64).reshape(n, -1)
-        return truth - np.asarray(self.response, np.float64).reshape(n, -1)
+        return self.columns(self.truth) - self.columns(self.response)
+
+    def columns(self, values: NDArray[Any]) -> Floats:
+        """Numbers of the samples, with a column for each output: shape (n, outputs)."""
+        return np.asarray(values, np.float64).reshape(len(self.truth), -1)
 
     def mean(self, of_samples: NDArray[Any]) -> Linearized:
         """The weighted mean of a number per sample."""
@@ -196,14 +198,14 @@ def _squared_errors(held_out: HeldOut) -> Floats:
 
 
 def _relative_errors(held_out: HeldOut) -> Floats:
-    size = np.maximum(np.abs(held_out.truth.reshape(len(held_out.truth), -1)), _EPSILON)
+    size = np.maximum(np.abs(held_out.columns(held_out.truth)), _EPSILON)
     return (np.abs(held_out.difference()) / size).mean(axis=1)
 
 
 def _pinball(held_out: HeldOut) -> Floats:
     alpha = float(held_out.options.get("alpha", 0.5))
     difference = held_out.difference()
-    return np.asarray(np.maximum(alpha * difference, (alpha - 1) * difference).mean(axis=1))
+    return np.maximum(alpha * difference, (alpha - 1) * difference).mean(axis=1)
 
 
 def _brier(held_out: HeldOut) -> Floats:
@@ -235,7 +237,7 @@ def _r2(held_out: HeldOut) -> Linearized:
     The influence of B is (y - mean)^2 - B: that of the mean itself vanishes to first order.
     """
     held_out.refuse_weights()
-    truth = np.asarray(held_out.truth, np.float64).reshape(len(held_out.truth), -1)
+    truth = held_out.columns(held_out.truth)
     squared_errors = held_out.difference() ** 2
     squared_deviations = (truth - truth.mean(axis=0)) ** 2
     variance = squared_deviations.mean(axis=0)
@@ -317,14 +319,14 @@ def _average_precision(held_out: HeldOut) -> Linearized:
     fall = np.cumsum(positives_at_level * precision / samples_from)[level_of_sample]
     own_term = precision[level_of_sample] - average
     change = is_positive * own_term + is_positive * rise - fall
-    return Linearized(average, np.asarray(change * sample_count / positive_count))
+    return Linearized(average, change * sample_count / positive_count)
 
 
 class ClassCounts(NamedTuple):
     """What of each sample is counted above and below the line of a class's ratio; shape (n,)."""
 
-    numerators: AnyFloats
-    denominators: AnyFloats
+    numerators: NDArray[Any]
+    denominators: NDArray[Any]
 
 
 CountsOfClass = Callable[[HeldOut, Mask, Mask], ClassCounts]
@@ -332,15 +334,15 @@ CountsOfClass = Callable[[HeldOut, Mask, Mask], ClassCounts]
 
 
 def _recall_counts(held_out: HeldOut, is_class: Mask, is_predicted: Mask) -> ClassCounts:
-    return ClassCounts((is_class & is_predicted) * 1.0, is_class * 1.0)
+    return ClassCounts(is_class & is_predicted, is_class)
 
 
 def _precision_counts(held_out: HeldOut, is_class: Mask, is_predicted: Mask) -> ClassCounts:
-    return ClassCounts((is_class & is_predicted) * 1.0, is_predicted * 1.0)
+    return ClassCounts(is_class & is_predicted, is_predicted)
 
 
 def _jaccard_counts(held_out: HeldOut, is_class: Mask, is_predicted: Mask) -> ClassCounts:
-    return ClassCounts((is_class & is_predicted) * 1.0, (is_class | is_predicted) * 1.0)
+    return ClassCounts(is_class & is_predicted, is_class | is_predicted)
 
 
 def _f_counts(held_out: HeldOut, is_class: Mask, is_predicted: Mask) -> ClassCounts:

@@ -7,7 +7,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ecv_core.evaluation.formulas import Lists
 from ecv_core.evaluation.protocol import EvaluatedFold
@@ -17,7 +16,7 @@ from ecv_core.evaluation.ranking import (
     candidate_scores,
     check_finite,
 )
-from ecv_core.records.arrays import AnyFloats, Codes, Floats, Indices, Mask
+from ecv_core.records.arrays import AnyFloats, Codes, Float32s, Floats, Indices, Mask
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -81,7 +80,7 @@ def shortcut(fold: EvaluatedFold, n: int) -> Ranker | None:
     return None
 
 
-def ranker_by_common_scores(fold: EvaluatedFold, common: NDArray[np.float32], n: int) -> Ranker:
+def ranker_by_common_scores(fold: EvaluatedFold, common: Float32s, n: int) -> Ranker:
     """By scores that are the same for every user: one ranking, less what each user has.
 
     Args:
@@ -119,7 +118,7 @@ def ranker_by_sparse_product(
 
 def _csr_arrays(
     matrix: csr_array,
-) -> tuple[Codes, Codes, NDArray[np.float32]]:
+) -> tuple[Codes, Codes, Float32s]:
     """What it is made of, with the numbers that the kernels take."""
     starts = matrix.indptr.astype(np.int32, copy=False)
     columns = matrix.indices.astype(np.int32, copy=False)
@@ -202,7 +201,7 @@ class LongestFirst:
             lists[incomplete[done : done + len(part)]] = part_lists
             done += len(part)
 
-    def _score(self, users: Indices) -> NDArray[np.float32]:
+    def _score(self, users: Indices) -> Float32s:
         """Scores of the longest items; shape (users, longest items)."""
         return (self._users[users] @ self._items).numpy()
 

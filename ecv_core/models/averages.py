@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecv_core.models.base import Algorithm, Report, Settings, with_source
-from ecv_core.records.arrays import Floats, Indices, rows_of_entries
+from ecv_core.records.arrays import Codes, Float32s, Floats, Indices, rows_of_entries
 from ecv_core.records.interactions import Pairs, Ratings
 from ecv_core.records.parameters import Parameter
 from ecv_core.records.run import Progress, no_progress
@@ -44,11 +44,11 @@ class Popular:
         progress("fit", 1, 1)
 
     @property
-    def common(self) -> NDArray[np.float32]:
+    def common(self) -> Float32s:
         """As of `evaluation.Scorer`."""
         return self._scores
 
-    def score(self, users: Indices) -> NDArray[np.float32]:
+    def score(self, users: Indices) -> Float32s:
         return np.tile(self._scores, (len(users), 1))
 
 
@@ -138,7 +138,7 @@ class Bias:
         return predicted
 
 
-def _damped_means(residuals: Floats, codes: NDArray[np.int32], size: int, damping: float) -> Floats:
+def _damped_means(residuals: Floats, codes: Codes, size: int, damping: float) -> Floats:
     """The damped mean of the residuals of each user's ratings, or of each item's."""
     sums = np.bincount(codes, weights=residuals, minlength=size)
     counts = np.bincount(codes, minlength=size) + damping

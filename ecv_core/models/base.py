@@ -6,10 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
-from ecv_core.records.arrays import Floats, Indices
+from ecv_core.records.arrays import Float32s, Floats, Indices
 from ecv_core.records.errors import DatasetError
 from ecv_core.records.interactions import LACKS, History, Interactions, Need, Pairs, Ratings
 from ecv_core.records.parameters import Parameter, Params, ParamValue, resolve
@@ -29,7 +26,7 @@ Settings = Mapping[str, Any]
 class Fitted(Protocol):
     """A model that has learnt: it scores any number of blocks of users."""
 
-    def score(self, users: Indices) -> NDArray[np.float32] | Tensor:
+    def score(self, users: Indices) -> Float32s | Tensor:
         """Scores of all items for a block of users of the training matrix; higher is better.
 
         Args:

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy  # its parts load when they are used
-from numpy.typing import NDArray
 
 from ecv_core.models.base import Algorithm, Report, Settings, with_source
-from ecv_core.records.arrays import Floats, Indices
+from ecv_core.records.arrays import Codes, Counts, Floats, Indices
 from ecv_core.records.errors import DatasetError, RunError
 from ecv_core.records.interactions import Need, Pairs, Ratings
 from ecv_core.records.parameters import Parameter
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 
 
 SECONDS_PER_DAY = 86_400
-Codes = NDArray[np.int32]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -110,9 +108,7 @@ def _block_of_rows(
     return _feature_block(features, train_rows, asked_rows)
 
 
-def _feature_block(
-    kinds: list[csr_array], train_rows: Indices | Codes, asked_rows: Indices | Codes
-) -> FeatureBlock:
+def _feature_block(kinds: list[csr_array], train_rows: Counts, asked_rows: Counts) -> FeatureBlock:
     """A block of one or several kinds of features, each of shape (rows, features)."""
     features = scipy.sparse.hstack(kinds, format="csr")
     return FeatureBlock(

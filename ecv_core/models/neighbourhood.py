@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy  # its parts load when they are used
-from numpy.typing import NDArray
 
 from ecv_core.models.base import Settings, Sharing
 from ecv_core.models.device import BinaryMatrix
-from ecv_core.records.arrays import Indices
+from ecv_core.records.arrays import Float32s, Indices
 from ecv_core.records.interactions import History
 from ecv_core.records.run import Progress, no_progress
 
@@ -102,9 +101,9 @@ class SimilarityTerms:
 
     entries: csr_array
     """Shape (rows, columns), nothing below 0."""
-    divisors: NDArray[np.float32]
+    divisors: Float32s
     """Of each column as the one that has neighbours; shape (columns,), above 0."""
-    divisors_as_neighbour: NDArray[np.float32]
+    divisors_as_neighbour: Float32s
     """Of each column as a neighbour of another; shape (columns,), above 0."""
     shrink: float = 0.0
     """Pulls pairs that share little towards 0; not negative."""
@@ -118,7 +117,7 @@ def cosine(train: csr_array, *, shrink: float) -> SimilarityTerms:
         shrink: As of `SimilarityTerms`.
     """
     counts = np.bincount(train.indices, minlength=train.shape[1]).astype(np.float32)
-    norms: NDArray[np.float32] = np.sqrt(np.maximum(counts, 1))
+    norms: Float32s = np.sqrt(np.maximum(counts, 1))
     return SimilarityTerms(
         entries=train, divisors=norms, divisors_as_neighbour=norms, shrink=shrink
     )
@@ -149,7 +148,7 @@ class NeighbourModel(ABC):
         self._voting = self.voting(train, nearest)
         progress("fit", 2, 2)
 
-    def score(self, users: Indices) -> NDArray[np.float32] | Tensor:
+    def score(self, users: Indices) -> Float32s | Tensor:
         return self._voting.score(users)
 
     @property

@@ -6,15 +6,15 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float32]
+from ecv_core.records.arrays import Float32s, Mask
+
 Ints = NDArray[np.int32]
-Bools = NDArray[np.bool_]
 
 _MATRIX = "int32[::1], int32[::1], float32[::1]"
 
 
 @njit(nogil=True)
-def _kth_largest(values: Floats, k: int) -> np.float32:
+def _kth_largest(values: Float32s, k: int) -> np.float32:
     """The k-th largest value; they are at least k. One pass, with a heap of the k best so far."""
     heap = np.sort(values[:k])  # its least value is first
     for value in values[k:]:
@@ -38,9 +38,9 @@ def _kth_largest(values: Floats, k: int) -> np.float32:
 def _add_row(
     factor: np.float32,
     columns: Ints,
-    weights: Floats,
-    products: Floats,
-    is_reached: Bools,
+    weights: Float32s,
+    products: Float32s,
+    is_reached: Mask,
     reached: Ints,
     reached_count: int,
 ) -> int:
@@ -71,10 +71,10 @@ def _add_row(
 @njit(nogil=True)
 def _append_nearest(
     columns: Ints,
-    similarities: Floats,
+    similarities: Float32s,
     k: int,
     kept_columns: Ints,
-    kept_similarities: Floats,
+    kept_similarities: Float32s,
     kept_count: int,
 ) -> int:
     """Append the k columns of the largest similarities to those that were kept before.
@@ -119,17 +119,17 @@ def _append_nearest(
 def nearest(
     starts: Ints,
     columns: Ints,
-    values: Floats,
+    values: Float32s,
     by_column_starts: Ints,
     by_column_rows: Ints,
-    by_column_values: Floats,
-    divisors: Floats,
-    divisors_as_neighbour: Floats,
+    by_column_values: Float32s,
+    divisors: Float32s,
+    divisors_as_neighbour: Float32s,
     shrink: np.float32,
     k: int,
     first: int,
     end: int,
-) -> tuple[Ints, Ints, Floats]:
+) -> tuple[Ints, Ints, Float32s]:
     """The k nearest of each column from `first` to before `end`, as `SimilarityTerms` says.
 
     A column's products with others are added up in one row of all columns, and only what is kept

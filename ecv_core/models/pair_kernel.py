@@ -9,7 +9,8 @@ from numba import njit, types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float32]
+from ecv_core.records.arrays import Float32s
+
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
 Bits = NDArray[np.uint8]
@@ -99,16 +100,16 @@ _TABLES = "float32[:,::1], float32[:,::1], float32[::1]"
     nogil=True,
 )
 def add_gradients(
-    user_vectors: Floats,
-    item_vectors: Floats,
-    item_biases: Floats,
-    user_gradients: Floats,
-    item_gradients: Floats,
-    bias_gradients: Floats,
+    user_vectors: Float32s,
+    item_vectors: Float32s,
+    item_biases: Float32s,
+    user_gradients: Float32s,
+    item_gradients: Float32s,
+    bias_gradients: Float32s,
     users: Longs,
     positives: Longs,
     negatives: Longs,
-    score_gradients: Floats,
+    score_gradients: Float32s,
     user_decay: float,
     item_decay: float,
 ) -> None:

@@ -8,10 +8,9 @@ from itertools import product
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ecv_core.models.base import Algorithm, Report, Settings, with_source
-from ecv_core.records.arrays import Floats
+from ecv_core.records.arrays import Codes, Float32s, Floats
 from ecv_core.records.errors import RunError
 from ecv_core.records.interactions import Pairs, Ratings
 from ecv_core.records.parameters import Parameter
@@ -120,9 +119,7 @@ class _Factorization:
         self._user_biases = np.zeros(train.n_users, dtype=np.float32)
         self._item_biases = np.zeros(train.n_items, dtype=np.float32)
 
-    def _random_vectors(
-        self, codes: NDArray[np.int32], size: int, params: Settings
-    ) -> NDArray[np.float32]:
+    def _random_vectors(self, codes: Codes, size: int, params: Settings) -> Float32s:
         """Vectors at random; zero for who has no rating: the answer is the mean and a bias."""
         vectors = self._rng.standard_normal((size, params["dimension"]), dtype=np.float32)
         vectors *= np.float32(params["deviation"])

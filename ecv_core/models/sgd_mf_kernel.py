@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float32]
+from ecv_core.records.arrays import Codes, Float32s
 
 _TYPES = (
     "void(int32[::1], int32[::1], float32[::1], int64[::1], float32[:,::1], float32[:,::1], "
@@ -16,14 +16,14 @@ _TYPES = (
 
 @njit(_TYPES, cache=True, fastmath=True)
 def descend(
-    users: NDArray[np.int32],
-    items: NDArray[np.int32],
-    residuals: Floats,
+    users: Codes,
+    items: Codes,
+    residuals: Float32s,
     order: NDArray[np.int64],
-    user_vectors: Floats,
-    item_vectors: Floats,
-    user_biases: Floats,
-    item_biases: Floats,
+    user_vectors: Float32s,
+    item_vectors: Float32s,
+    user_biases: Float32s,
+    item_biases: Float32s,
     rate: float,
     regularization: float,
 ) -> None:

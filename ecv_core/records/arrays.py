@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 Floats = NDArray[np.float64]
+Float32s = NDArray[np.float32]
 AnyFloats = NDArray[np.floating]
 """Numbers of either precision, float32 or float64."""
 Mask = NDArray[np.bool_]

@@ -210,7 +210,7 @@ def _moments_with(cheap_models: CheapModels, values: AnyFloats, sets: FoldsOfSet
         values: The values of the dear model, as for `adjusted_means`.
         sets: Likewise.
     """
-    model_and_predictors = np.concatenate([np.asarray(values)[None], cheap_models.predictors])
+    model_and_predictors = np.concatenate([values[None], cheap_models.predictors])
     # Folds in no set have no scores of the dear model.
     is_in_a_set = sets.any(axis=0)
     return user_moments(model_and_predictors[:, is_in_a_set], sets[:, is_in_a_set])
@@ -283,7 +283,7 @@ def _set_means(values: Floats, sets: FoldsOfSets) -> Floats:
         values: The values of the folds; shape (k,), or (sets, k) where each set has its own.
         sets: Shape (sets, k).
     """
-    return np.asarray(np.where(sets, values, 0.0).sum(axis=1) / sets.sum(axis=1))
+    return np.where(sets, values, 0.0).sum(axis=1) / sets.sum(axis=1)
 
 
 def _weights(

@@ -687,9 +687,9 @@ class FoldVariance:
         t_quantiles = -scipy.special.stdtrit(self.users_freedom, error / 2)
         divisor = normal_quantile or 1  # an error of 1 has quantiles of 0: a half width of 0 too
         standard_errors = np.sqrt(self.by_users * share_of_variance)
-        half_widths = t_quantiles / divisor * bayes_quantiles * standard_errors
+        half_widths: Floats = t_quantiles / divisor * bayes_quantiles * standard_errors
         if self.hits is None or self.samples is None:
-            return np.asarray(half_widths, dtype=np.float64)
+            return half_widths
         # Shares of hits have an interval of their own, Wilson's, of as many standard errors as the
         # normal distribution asks for, which is then widened as the Bayesian one is. It is NaN
         # where somebody is in two folds.
@@ -785,7 +785,7 @@ def user_variance_over_all_folds(values: AnyFloats) -> float:
 def _fold_means(values: Floats) -> Floats:
     """The mean of each fold's scores, shape (folds,); 0 for a fold without any."""
     scored_users = (~np.isnan(values)).sum(axis=1)
-    return np.asarray(np.nansum(values, axis=1) / np.maximum(scored_users, 1))
+    return np.nansum(values, axis=1) / np.maximum(scored_users, 1)
 
 
 def _variance_of_fold_means(values: Floats, sets: FoldsOfSets) -> Floats:
