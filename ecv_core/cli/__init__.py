@@ -220,13 +220,12 @@ def program() -> str:
     return "python -m ecv_core"
 
 
-def parse(arguments: Sequence[str]) -> argparse.Namespace:
+def parse(words: Sequence[str]) -> argparse.Namespace:
     """The options of these arguments, with the function that carries them out as `command`.
 
     Raises:
         InputError: For arguments that make no command.
     """
-    words = list(arguments)
     names: Iterable[str] = COMMANDS
     if words and words[0] in COMMANDS:
         names = words[:1]  # the others are not needed, and building a parser takes time

@@ -73,16 +73,11 @@ def gate_command(options: argparse.Namespace) -> int:
     for end in ("low", "high"):
         if not math.isfinite(document[end]):
             document[end] = None
-    notes = _notes_of_files(baseline, candidate)
+    files = [side.file for side in (baseline, candidate) if side.file is not None]
+    notes = list(dict.fromkeys(map(direction_words, files)))  # of two files alike once
     document["notes"] = notes
     write_answer(options, document, "\n".join([gate.sentence, *notes]))
     return EXIT_CODES[gate.verdict]
-
-
-def _notes_of_files(baseline: GateSide, candidate: GateSide) -> list[str]:
-    """Of each file of scores: which direction was taken, and what was left out; each said once."""
-    notes = [direction_words(side.file) for side in (baseline, candidate) if side.file is not None]
-    return list(dict.fromkeys(notes))
 
 
 def _read_side(run_or_file: str, options: argparse.Namespace) -> GateSide:

@@ -42,6 +42,7 @@ def replace_closed_streams() -> None:
 
 def _open_to_nowhere(descriptor: int) -> TextIO:
     """A stream that goes nowhere, under this number; programs that are started inherit it."""
+    # The system gives the lowest free number, which is another one where stdin is closed too.
     opened = os.open(os.devnull, os.O_WRONLY)
     if opened != descriptor:
         os.dup2(opened, descriptor)

@@ -232,16 +232,14 @@ def _data_member(members: list[zipfile.ZipInfo]) -> zipfile.ZipInfo:
 
 def _data_candidates(members: list[zipfile.ZipInfo]) -> list[zipfile.ZipInfo]:
     """The files that are called as data are; all files where none is."""
-    files = [member for member in members if _is_visible_file(member)]
+    files = []
+    for member in members:
+        is_hidden = PurePosixPath(member.filename).name.startswith(".")
+        is_of_macos = member.filename.startswith("__MACOSX/")
+        if not (member.is_dir() or is_hidden or is_of_macos):
+            files.append(member)
     data_files = [file for file in files if file.filename.lower().endswith(_DATA_ENDINGS)]
     return data_files or files
-
-
-def _is_visible_file(member: zipfile.ZipInfo) -> bool:
-    """Whether it is no folder, and nothing that a Mac or a program keeps beside the files."""
-    if member.is_dir() or member.filename.startswith("__MACOSX/"):
-        return False
-    return not PurePosixPath(member.filename).name.startswith(".")
 
 
 def _look_through(path: Path, name: str, report: Report, *, given_bytes: int) -> PlainFile:

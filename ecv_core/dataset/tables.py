@@ -174,7 +174,7 @@ def _features(frame: pd.DataFrame) -> Floats:
         if str(name) in left_out:
             continue
         if is_numeric_dtype(column):
-            features.append(_finite_numbers(column)[:, None])
+            features.append(_finite_numbers(column)[:, None])  # one column of features
         else:
             features.append(pd.get_dummies(column.astype("string")).to_numpy(np.float64))
     return np.hstack(features)

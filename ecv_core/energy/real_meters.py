@@ -305,10 +305,8 @@ def device_from_text(text: str) -> Device:
     return _command(tuple(words))
 
 
-@cache
-def _command(words: tuple[str, ...]) -> Command:
-    """One for each command, so that what it says of its output is said once."""
-    return Command(words)
+_command = cache(Command)
+"""One for each command, so that what it says of its output is said once."""
 
 
 def reading_now(meter: Device) -> tuple[float, str]:
