@@ -97,17 +97,18 @@ class Costs:
         """What the configuration that was finished last has to bear, as fields of its result."""
         divided = self._cost_of_last(is_common_work_divided=True)
         alone = self._cost_of_last(is_common_work_divided=False)
+        shared = Shared(
+            configurations=self._configuration_count,
+            alone_seconds=sum(alone.seconds.values()),
+            alone_joules=alone.energy.joules,
+        )
         return {
             "fit_seconds": divided.seconds["start"] + divided.seconds["step"],
             "evaluate_seconds": divided.seconds["evaluate"],
             "total_seconds": sum(divided.seconds.values()),
             "processor_seconds": divided.processor_seconds,
             "energy": divided.energy,
-            "shared": Shared(
-                configurations=self._configuration_count,
-                alone_seconds=sum(alone.seconds.values()),
-                alone_joules=alone.energy.joules,
-            ),
+            "shared": shared,
         }
 
     def _cost_of_last(self, *, is_common_work_divided: bool) -> _Cost:
@@ -121,21 +122,21 @@ class Costs:
         energies = []
         shares = []
         processor_seconds = 0.0
+        last = self._spent[-1]
         # Common work of a configuration serves it and all that come after it, so the last one needs
         # that of all before it, too; its other work serves nobody else.
-        for place, spent in enumerate(self._spent):
+        for index, spent in enumerate(self._spent):
             # Divided, it is borne in equal parts by the configuration and by those after it.
             divisor = 1
             if is_common_work_divided:
-                divisor = self._configuration_count - place
-            is_last = place + 1 == len(self._spent)
+                divisor = self._configuration_count - index
             seconds_needed = {}
             for part, part_seconds in spent.seconds.items():
                 if part in self._common_parts:
                     seconds_needed[part] = part_seconds / divisor
-                elif is_last:
+                elif spent is last:
                     seconds_needed[part] = part_seconds
-            seconds.update(seconds_needed)
+            seconds.update(seconds_needed)  # adds them up by part
             # The meter tells nothing of parts, so a part gets that share of the energy that it has
             # of the time.
             all_seconds = sum(spent.seconds.values()) or 1.0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence, Sized
 from dataclasses import dataclass
 from typing import Any
@@ -63,10 +62,7 @@ def make_spec(
     _check_lists(entry, item_count, n=values["n"], negatives=values["negatives"])
     _check_machine(values)
     # The defaults that depend on other settings take the place of None.
-    values["metric"] = metric.id
-    values["split"] = split.id
-    values["k"] = split.k
-    values["rule"] = rule.id
+    values |= {"metric": metric.id, "split": split.id, "k": split.k, "rule": rule.id}
     if values["min_folds"] is None:
         values["min_folds"] = usual_min_folds(rule.id, split.k)
     values["data_sha256"] = values["data_sha256"] or datasets.own_sha256(entry)
@@ -291,8 +287,9 @@ def _cutoffs(n: int, item_count: int | None, task: Task) -> tuple[int, ...]:
     """The list lengths at which metrics are computed: the usual ones that can be, and n."""
     lengths = {n}
     if task.ranks:
-        longest = item_count or math.inf  # how many items there are may not be known yet
-        lengths.update(length for length in _USUAL_LENGTHS if length <= longest)
+        for length in _USUAL_LENGTHS:
+            if item_count is None or length <= item_count:  # None where it is not known yet
+                lengths.add(length)
     return tuple(sorted(lengths))
 
 
@@ -344,7 +341,7 @@ def _checked_split(
     return split
 
 
-def usual_k(split: str, *, imported: bool = False) -> int:
+def usual_k(split: str, *, imported: bool) -> int:
     """The number of folds where nobody asks for one: the split's; 10 for folds from a file."""
     strategy = splits.SPLITS.get(split)
     if imported or strategy is None:

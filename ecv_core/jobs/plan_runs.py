@@ -366,8 +366,7 @@ class PlanRuns:
         metric looks at them."""
         results = {}
         for stored in (*run.folds, *run.ahead):  # ahead: finished before it was their turn
-            if stored.fold != result.fold:
-                results[stored.fold] = stored
+            results[stored.fold] = stored
         if metric_of(run.spec).per_user:
             metric: str | None = run.spec.metric_name
             if stopping.needs_user_scores(rule):

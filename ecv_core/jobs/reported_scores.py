@@ -23,6 +23,7 @@ from ecv_core.jobs.reported_tables import (
     codes_of,
     first_and_count,
     lists_of,
+    note_of_missing_lists,
     ratings_of,
 )
 from ecv_core.jobs.tracked_fold import TrackedFold
@@ -102,9 +103,11 @@ def measure(
         return _measure_number(fold, float(reported), rule)
     if hasattr(reported, "columns"):
         return _measure_table(fold, reported)
-    if callable(getattr(reported, "items", None)):
+    if _maps_users(reported):
         return _measure_user_scores(fold, reported.items())
-    if len(getattr(reported, "shape", ())) == 2 or callable(getattr(reported, "score", None)):
+    is_matrix = len(getattr(reported, "shape", ())) == 2
+    is_model = callable(getattr(reported, "score", None))
+    if is_matrix or is_model:
         return _measure_item_scores(fold, reported)
     raise InputError(f"fold {fold.index} was reported as a {type(reported).__name__}; {_WAYS}")
 
@@ -113,8 +116,12 @@ def _has_scores(reported: Any) -> bool:  # noqa: ANN401  as of `measure`
     """Whether the scores themselves are reported, and not what is evaluated here."""
     if hasattr(reported, "columns"):
         return "item_id" not in reported.columns
-    is_number = isinstance(reported, Real | np.number)
-    return is_number or callable(getattr(reported, "items", None))
+    return _maps_users(reported) or isinstance(reported, Real | np.number)
+
+
+def _maps_users(reported: object) -> bool:
+    """Whether it is user -> score, as a dict or a Series is."""
+    return callable(getattr(reported, "items", None))
 
 
 # What was reported, by its kind.
@@ -179,7 +186,7 @@ def _measure_lists(fold: TrackedFold, table: pd.DataFrame) -> Measured:
         )
     check_computed_here(metric)
     lists = lists_of(fold, table)
-    note = check_lengths(fold, lists)
+    check_lengths(fold, lists)
     cutoffs = [n for n in spec.cutoffs if n <= spec.n]  # longer lists than n are not known
     scores = evaluation.evaluate_lists(
         lists,
@@ -191,7 +198,7 @@ def _measure_lists(fold: TrackedFold, table: pd.DataFrame) -> Measured:
         protocol=protocol_of(spec, fold.index),
         extra_metrics=(spec.metric,),
     )
-    return _measured(fold, scores, note)
+    return _measured(fold, scores, note_of_missing_lists(fold, lists))
 
 
 def _measure_ratings(fold: TrackedFold, table: pd.DataFrame) -> Measured:
@@ -276,7 +283,7 @@ def _scores_by_user(
 def _measured(fold: TrackedFold, scores: Evaluation, note: str = "") -> Measured:
     """The fold's scores from its evaluation, with a note as of `Measured`."""
     user_scores = None
-    if scores.metrics:
+    if scores.metrics:  # of each user; other metrics have one value for the fold
         user_scores = scores.user_scores(fold.spec.n, fold.data.cluster_of)
     return Measured(
         score=scores.means[fold.spec.metric_name],

@@ -147,17 +147,15 @@ def lists_of(fold: TrackedFold, table: pd.DataFrame) -> NDArray[np.int64]:
     Raises:
         InputError: For what is unknown, there twice, or no candidate.
     """
+    import pandas as pd
+
     check_columns(table, ("user_id", "item_id"), "recommendations have user_id and item_id")
     pairs = _pairs(fold, table)
     _check_candidates(fold, pairs)
     order = _order_by_user_and_rank(fold, table, pairs)
     users = pairs.users[order]
     items = pairs.items[order]
-    # Rows of a user follow each other now: a row's rank in its user's list is its number among all
-    # rows less that of the user's first.
-    row_counts = np.bincount(users, minlength=fold.data.n_users)
-    first_row_of_user = np.cumsum(row_counts) - row_counts
-    ranks = np.arange(len(users)) - first_row_of_user[users]  # from 0
+    ranks = pd.Series(users).groupby(users).cumcount().to_numpy()  # from 0, in the user's list
     n = fold.spec.n
     lists = np.full((fold.data.n_users, n), -1, dtype=np.int64)
     is_in_list = ranks < n
@@ -165,35 +163,41 @@ def lists_of(fold: TrackedFold, table: pd.DataFrame) -> NDArray[np.int64]:
     return lists
 
 
-def check_lengths(fold: TrackedFold, lists: NDArray[np.int64]) -> str:
-    """Refuse lists that are all too short for the metric. Raises: InputError.
-
-    Returns:
-        A note where users with something held out have no list; else empty.
-    """
-    users = np.flatnonzero(fold.held_out_counts)
-    lengths = np.count_nonzero(lists >= 0, axis=1)
-    users_with_list = users[lengths[users] > 0]
-    if not len(users_with_list):
+def check_lengths(fold: TrackedFold, lists: NDArray[np.int64]) -> None:
+    """Refuse lists that are all too short for the metric. Raises: InputError."""
+    users = _users_with_list(fold, lists)
+    if not len(users):
         raise InputError(
             f"no user with held-out items in fold {fold.index} has a list; recommend to the "
             "users of fold.test"
         )
     n = fold.spec.n
-    candidate_counts = fold.data.n_items - np.diff(fold.matrices.seen.indptr)
-    if (lengths[users_with_list] < np.minimum(n, candidate_counts[users_with_list])).all():
+    lengths = np.count_nonzero(lists[users] >= 0, axis=1)
+    seen_counts = np.diff(fold.matrices.seen.indptr)[users]
+    longest_possible = np.minimum(n, fold.data.n_items - seen_counts)
+    if (lengths < longest_possible).all():
         raise InputError(
-            f"the longest list has {lengths[users_with_list].max()} items, but "
-            f"{fold.spec.metric_name} looks at {n}; recommend {n} items to each user, or track "
-            "with a shorter n"
+            f"the longest list has {lengths.max()} items, but {fold.spec.metric_name} looks at "
+            f"{n}; recommend {n} items to each user, or track with a shorter n"
         )
-    count_without_list = len(users) - len(users_with_list)
+
+
+def note_of_missing_lists(fold: TrackedFold, lists: NDArray[np.int64]) -> str:
+    """That users with something held out have no list; empty where all of them have one."""
+    user_count = np.count_nonzero(fold.held_out_counts)
+    count_without_list = user_count - len(_users_with_list(fold, lists))
     if not count_without_list:
         return ""
     return (
-        f"{count_without_list:,} of {len(users):,} users with held-out items have no list in fold "
+        f"{count_without_list:,} of {user_count:,} users with held-out items have no list in fold "
         f"{fold.index}; they count with no hit"
     )
+
+
+def _users_with_list(fold: TrackedFold, lists: NDArray[np.int64]) -> Indices:
+    """Of the users with something held out, those with a list of at least one item."""
+    has_list = lists[:, 0] >= 0
+    return np.flatnonzero(has_list & (fold.held_out_counts > 0))
 
 
 def _order_by_user_and_rank(fold: TrackedFold, table: pd.DataFrame, pairs: _Pairs) -> Indices:
@@ -202,6 +206,7 @@ def _order_by_user_and_rank(fold: TrackedFold, table: pd.DataFrame, pairs: _Pair
     Raises:
         InputError: For two items of a user with the same rank.
     """
+    # `lexsort` sorts by the last of its keys first.
     if "rank" in table.columns:
         ranks = finite_column(table, "rank")
         order = np.lexsort((ranks, pairs.users))
@@ -217,7 +222,7 @@ def _order_by_user_and_rank(fold: TrackedFold, table: pd.DataFrame, pairs: _Pair
         return order
     if "score" in table.columns:
         return np.lexsort((pairs.items, -finite_column(table, "score"), pairs.users))
-    return np.argsort(pairs.users, kind="stable")
+    return np.argsort(pairs.users, kind="stable")  # a user's rows stay in their order
 
 
 def _check_candidates(fold: TrackedFold, pairs: _Pairs) -> None:

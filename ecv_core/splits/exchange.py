@@ -614,12 +614,14 @@ def _fold_paths(paths: Sequence[str], name: str, interaction_count: int) -> list
             f"{name} has {len(path_of_fold):,} folds of {interaction_count:,} interactions, more "
             f"than can be held (at most {MAX_FOLDS_TABLE:,} in all); leave some folds out"
         )
+    paths_in_order = []
     for index in range(len(path_of_fold)):
         if index not in path_of_fold:
             raise FoldsError(
                 f"{name} has no fold-{index}.csv; number the folds from 0 without gaps"
             )
-    return [path_of_fold[index] for index in range(len(path_of_fold))]
+        paths_in_order.append(path_of_fold[index])
+    return paths_in_order
 
 
 def _read_parts(content: bytes, name: str, interactions: Interactions) -> Parts:

@@ -13,13 +13,14 @@ import numpy as np
 from ecv_core.records.arrays import Codes, Counts, Indices, Mask
 from ecv_core.records.errors import FoldsError
 from ecv_core.records.interactions import Interactions, Part
-from ecv_core.splits.parts import day, occurs_in_training
+from ecv_core.splits.parts import day
 from ecv_core.splits.strategies import (
     Assignment,
     Draw,
     Parts,
     Settings,
     Times,
+    deal_evenly,
     order_by_user,
     user_k_fold,
 )
@@ -159,9 +160,9 @@ def hold_out(histories: Histories, held_out: HeldOutCounts, skip: Counts | int =
 def random_holdout(interactions: Interactions, k: int, seed: int, settings: Settings) -> Draw:
     """Some random interactions of every user, or of all, drawn anew for each of k repetitions."""
     count = len(interactions)
-    together = bool(settings.get("together"))
+    together = bool(settings.get("together"))  # leave-one-out has no such setting
     sizes = _history_sizes(interactions)
-    if together:
+    if together:  # as if all interactions were a single user's
         sizes = np.array([count], dtype=np.int32)
     held_out = _held_out_counts(sizes, settings)
     if not _is_anybody_tested(sizes, held_out):
@@ -171,7 +172,6 @@ def random_holdout(interactions: Interactions, k: int, seed: int, settings: Sett
         rng = np.random.default_rng([seed, index])
         if not together:
             return hold_out(random_histories(interactions, rng), held_out)
-        # As if all interactions were a single user's.
         from_end = rng.permutation(count).astype(np.int32)
         users = np.zeros_like(from_end)
         return hold_out(Histories(users=users, from_end=from_end, sizes=sizes), held_out)
@@ -270,10 +270,8 @@ def user_fold_in(
         )
     rng = np.random.default_rng(seed)
     is_held_out = random_histories(interactions, rng).is_among_last(counts)
-    dealt_folds = np.resize(rng.permutation(k).astype(np.int16), len(users))
-    rng.shuffle(dealt_folds)
     fold_of_user = np.full(interactions.n_users, -1, dtype=np.int16)
-    fold_of_user[users] = dealt_folds
+    fold_of_user[users] = deal_evenly(len(users), k, rng)
     assignment = fold_of_user[interactions.users]
     assignment[~is_held_out] = -1  # the fold-in parts, which no fold holds out
     if not settings["validation"]:
@@ -487,8 +485,8 @@ def _draw_from_windows(
         parts[(times < window.train_start) | (times >= window.end)] = Part.UNUSED
         if settings["unknown"] == DROP:
             is_learnt = parts == Part.TRAIN
-            is_user_known = occurs_in_training(interactions.users, is_learnt)
-            is_item_known = occurs_in_training(interactions.items, is_learnt)
+            is_user_known = np.isin(interactions.users, interactions.users[is_learnt])
+            is_item_known = np.isin(interactions.items, interactions.items[is_learnt])
             is_held_out = (parts == Part.TEST) | (parts == Part.VALIDATION)
             parts[is_held_out & ~(is_user_known & is_item_known)] = Part.UNKNOWN
         return parts

@@ -147,24 +147,12 @@ def checked_parts(interactions: Interactions, folds: Folds, index: int) -> Parts
 
 def _matrix(interactions: Interactions, is_chosen: Mask) -> scipy.sparse.csr_array:
     """The chosen interactions as ones in a matrix of users and items."""
-    users = interactions.users[is_chosen]
-    items = interactions.items[is_chosen]
+    cells = (interactions.users[is_chosen], interactions.items[is_chosen])
     shape = (interactions.n_users, interactions.n_items)
-    values = np.ones(len(users), dtype=np.float32)
-    keys = users.astype(np.int64) * interactions.n_items + items
-    is_sorted = np.all(keys[1:] > keys[:-1])
-    if not is_sorted:  # preparation sorts, but other callers may not
-        matrix = scipy.sparse.csr_array((values, (users, items)), shape=shape)
-        # Building it from pairs has sorted them and added up what was there twice.
-        matrix.data[:] = 1
-        return matrix
-    starts = np.zeros(interactions.n_users + 1, dtype=np.int32)
-    np.cumsum(np.bincount(users, minlength=interactions.n_users), out=starts[1:])
-    columns = items.astype(np.int32, copy=False)
-    matrix = scipy.sparse.csr_array((values, columns, starts), shape=shape)
-    # The keys have shown that it is sorted and without duplicates; scipy need not look again.
-    matrix.has_sorted_indices = True
-    matrix.has_canonical_format = True
+    values = np.ones(np.count_nonzero(is_chosen), dtype=np.float32)
+    # Building it from cells sorts them, and adds up those that are there twice.
+    matrix = scipy.sparse.csr_array((values, cells), shape=shape)
+    matrix.data[:] = 1
     return matrix
 
 
@@ -215,30 +203,19 @@ def fold_parts(interactions: Interactions, folds: Folds, index: int) -> FoldPart
     """
     parts = checked_parts(interactions, folds, index)
     is_learnt = parts == Part.TRAIN
-    is_held_out = (parts == Part.TEST) | (parts == Part.UNKNOWN)
-    is_user_unknown = is_held_out & ~occurs_in_training(interactions.users, is_learnt)
-    is_item_unknown = is_held_out & ~occurs_in_training(interactions.items, is_learnt)
+    is_held_out = (parts == Part.TEST) | (parts == Part.UNKNOWN)  # or would be, but is dropped
+    is_user_known = np.isin(interactions.users, interactions.users[is_learnt])
+    is_item_known = np.isin(interactions.items, interactions.items[is_learnt])
+    unknown_users = interactions.users[is_held_out & ~is_user_known]
+    unknown_items = interactions.items[is_held_out & ~is_item_known]
+    is_unknown = is_held_out & ~(is_user_known & is_item_known)
     counts = {part: _part_counts(interactions, parts == part) for part in Part}
     return FoldParts(
         counts=counts,
-        unknown_users=len(np.unique(interactions.users[is_user_unknown])),
-        unknown_items=len(np.unique(interactions.items[is_item_unknown])),
-        unknown_interactions=int(np.count_nonzero(is_user_unknown | is_item_unknown)),
+        unknown_users=len(np.unique(unknown_users)),
+        unknown_items=len(np.unique(unknown_items)),
+        unknown_interactions=int(np.count_nonzero(is_unknown)),
     )
-
-
-def occurs_in_training(codes: Codes, is_learnt: Mask) -> Mask:
-    """Whether the user (or the item) of each interaction has any training interaction.
-
-    Args:
-        codes: The users or the items of the interactions; shape (interactions,).
-        is_learnt: Which interactions are in training; shape (interactions,).
-
-    Returns:
-        Shape (interactions,).
-    """
-    counts = np.bincount(codes[is_learnt], minlength=codes.max(initial=0) + 1)
-    return counts[codes] > 0
 
 
 def _part_counts(interactions: Interactions, is_in_part: Mask) -> PartCounts:
@@ -308,12 +285,12 @@ def leakage(interactions: Interactions, folds: Folds, index: int) -> Leakage | N
     is_learnt = parts == Part.TRAIN
     is_tested = parts == Part.TEST
     _, time_ranks = np.unique(interactions.history, return_inverse=True)
-    train_times = time_ranks[is_learnt]
-    test_times = time_ranks[is_tested]
+    train_ranks = time_ranks[is_learnt]
+    test_ranks = time_ranks[is_tested]
 
     def share_within(groups: Codes) -> float | None:
         return share_of_later_training(
-            groups[is_learnt], train_times, groups[is_tested], test_times
+            groups[is_learnt], train_ranks, groups[is_tested], test_ranks
         )
 
     of_same_user = share_within(interactions.users)
@@ -322,8 +299,8 @@ def leakage(interactions: Interactions, folds: Folds, index: int) -> Leakage | N
             of_any_user=None, of_same_item=None, of_same_user=of_same_user, leaked_tests=None
         )
     leaked_tests = None
-    if len(train_times) and len(test_times):
-        leaked_tests = float(np.mean(test_times < train_times.max()))
+    if len(train_ranks) and len(test_ranks):
+        leaked_tests = float(np.mean(test_ranks < train_ranks.max()))
     one_group = np.zeros_like(interactions.users)
     return Leakage(
         of_any_user=share_within(one_group),
@@ -334,28 +311,28 @@ def leakage(interactions: Interactions, folds: Folds, index: int) -> Leakage | N
 
 
 def share_of_later_training(
-    train_groups: Codes, train_times: Ranks, test_groups: Codes, test_times: Ranks
+    train_groups: Codes, train_ranks: Ranks, test_groups: Codes, test_ranks: Ranks
 ) -> float | None:
     """Share of the pairs within a group in which the training interaction is later.
 
     Args:
         train_groups: The group of each training interaction.
-        train_times: The train times of those, as ranks from 0.
+        train_ranks: The times of those, as ranks from 0.
         test_groups: The group of each test interaction, likewise.
-        test_times: The test times of those, ranked together with the times of training.
+        test_ranks: The times of those, ranked together with the times of training.
 
     Returns:
         None without a pair.
     """
     # Each group has a range of keys of its own, so that one sort serves all groups.
-    span = int(max(train_times.max(initial=0), test_times.max(initial=0))) + 1
-    train_keys = np.sort(train_groups.astype(np.int64) * span + train_times)
+    span = int(max(train_ranks.max(initial=0), test_ranks.max(initial=0))) + 1
+    train_keys = np.sort(train_groups.astype(np.int64) * span + train_ranks)
     group_starts = test_groups.astype(np.int64) * span
     # For each test interaction, where in `train_keys` its group begins and ends, and where what is
     # later than it begins.
     group_begins = np.searchsorted(train_keys, group_starts)
     group_ends = np.searchsorted(train_keys, group_starts + span)
-    later_begins = np.searchsorted(train_keys, group_starts + test_times, side="right")
+    later_begins = np.searchsorted(train_keys, group_starts + test_ranks, side="right")
     pair_count = int(np.sum(group_ends - group_begins))
     if not pair_count:
         return None

@@ -146,11 +146,15 @@ def record_k_fold(interactions: Interactions, k: int, seed: int, _: Settings) ->
         FoldsError: If k does not fit.
     """
     check_k(interactions, k)
-    rng = np.random.default_rng(seed)
+    return deal_evenly(len(interactions), k, np.random.default_rng(seed))
+
+
+def deal_evenly(count: int, k: int, rng: np.random.Generator) -> Assignment:
+    """A fold at random for each of `count`; how many a fold has differs by at most one."""
     fold_order = rng.permutation(k).astype(np.int16)
-    assignment = np.resize(fold_order, len(interactions))  # the order, again and again
-    rng.shuffle(assignment)
-    return assignment
+    folds = np.resize(fold_order, count)  # the order, again and again
+    rng.shuffle(folds)
+    return folds
 
 
 def stratified_k_fold(table: Interactions, k: int, seed: int, _: Settings) -> Assignment:

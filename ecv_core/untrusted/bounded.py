@@ -243,7 +243,7 @@ def serve_task() -> None:
         arguments = (*arguments, report)
     try:
         if task.load_first is not None:
-            task.load_first()
+            task.load_first()  # before the limit, so that its memory does not count
         _limit_this_process(task.megabytes, task.seconds)
         tell(_DONE, task.function(*arguments))
     except MemoryError:

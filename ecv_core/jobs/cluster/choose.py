@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
 import os
 import re
@@ -21,7 +20,6 @@ from uuid import uuid4
 from ecv_core.jobs.executors import Compute, Executor, Here, compute, share_of_cores
 from ecv_core.records.errors import InputError
 from ecv_core.records.places import OWN
-from ecv_core.store.engine import database_url
 from ecv_core.untrusted.private import private_folder
 
 if TYPE_CHECKING:
@@ -115,11 +113,6 @@ def _executor_on_cluster(
         raise InputError(
             f"--nodes works only with {', '.join(SCHEDULERS)}; leave it out with --on {place}"
         )
-    return _executor_on_workers(place, site, compute)
-
-
-def _executor_on_workers(place: str, site: Site, compute: Compute) -> Executor:
-    """The executor for 'local:3' or a scheduler's address. Raises: InputError for other places."""
     local = re.fullmatch(r"local:(\d+)", place)
     if local:
         return _executor_on_this_machine(int(local[1]), compute)
@@ -151,7 +144,8 @@ def _site_files() -> dict[str, Path]:
     return {path.stem: path for path in sorted(_folder().glob("*.toml"))}
 
 
-def _check_installed() -> None:
+def _prepare_dask() -> None:
+    """Have Dask log nothing but what ends it. Raises: InputError where it is not installed."""
     if find_spec("distributed") is None or find_spec("dask_jobqueue") is None:
         raise InputError(
             "to compute on a cluster, e-fold needs Dask, which is not installed here; install it "
@@ -160,16 +154,11 @@ def _check_installed() -> None:
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
 
 
-def _database_id() -> str:
-    """A name of the database that does not tell where it is."""
-    return hashlib.sha256(database_url().encode()).hexdigest()[:16]
-
-
 def _executor_on_this_machine(worker_count: int, compute: Compute) -> Executor:
     """So many workers on this machine, which share its cores. Raises: InputError."""
     if not 1 <= worker_count <= MAX_LOCAL:
         raise InputError(f"local:N starts 1 to {MAX_LOCAL} workers, but N is {worker_count}")
-    _check_installed()
+    _prepare_dask()
     import dask
     from distributed import Client, LocalCluster
 
@@ -197,9 +186,7 @@ def _executor_on_this_machine(worker_count: int, compute: Compute) -> Executor:
         silence_logs=logging.CRITICAL,
     )
     client = Client(cluster, set_as_default=False)
-    return DaskExecutor(
-        client, cluster, node_use=node_use, database_id=_database_id(), compute=compute
-    )
+    return DaskExecutor(client, cluster, node_use=node_use, compute=compute)
 
 
 async def _wait_for_answer(address: str) -> None:
@@ -214,7 +201,7 @@ async def _wait_for_answer(address: str) -> None:
 
 def _executor_on_scheduler(address: str, site: Site, compute: Compute) -> Executor:
     """The workers of a Dask scheduler that somebody has started."""
-    _check_installed()
+    _prepare_dask()
     from distributed import Client
 
     from ecv_core.jobs.cluster.executor import BACK_SECONDS, DaskExecutor
@@ -233,7 +220,7 @@ def _executor_on_scheduler(address: str, site: Site, compute: Compute) -> Execut
             "scheduler, or correct the address"
         ) from error
     try:
-        return DaskExecutor(client, site=site, database_id=_database_id(), compute=compute)
+        return DaskExecutor(client, site=site, compute=compute)
     except BaseException:
         client.close()
         raise
@@ -248,7 +235,7 @@ def _executor_on_nodes(scheduler: Scheduler, site: Site, compute: Compute) -> Ex
     """
     if site.nodes < 1:
         raise InputError(f"at least one node is needed, but --nodes is {site.nodes}")
-    _check_installed()
+    _prepare_dask()
     import dask_jobqueue
     from distributed import Client
 
@@ -278,7 +265,6 @@ def _executor_on_nodes(scheduler: Scheduler, site: Site, compute: Compute) -> Ex
         nodes=site.nodes,
         site=site,
         node_use=node_use,
-        database_id=_database_id(),
         compute=compute,
     )
 
@@ -340,6 +326,6 @@ def _check_slurm_takes(cluster: Any) -> None:  # noqa: ANN401  Dask's clusters h
         cluster.close()
         reason = test_run.stderr.strip()
         for line in reason.splitlines():
-            if "error" in line:
+            if "error" in line:  # else the whole text is the reason
                 reason = line
         raise InputError(f"SLURM refuses this job: {reason}; correct the site's file")

@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass, fields
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 from annotated_types import Ge
 
@@ -38,6 +38,7 @@ from ecv_core.jobs.plan import FoldTask
 from ecv_core.records import codec
 from ecv_core.records.errors import EcvError, InputError, RunError, shown
 from ecv_core.records.run import Progress
+from ecv_core.store.engine import database_url
 from ecv_core.store.ownership import is_gone, this_process
 from ecv_core.untrusted.files import content_of as content_of_file
 
@@ -56,8 +57,6 @@ _MEMORY = re.compile(r"\d+(\.\d+)? ?([kMGT]i?)?B", re.IGNORECASE)
 @dataclass(frozen=True, kw_only=True)
 class Site:
     """A node as a site gives it out; every key of the file is one of these fields."""
-
-    __pydantic_config__: ClassVar = {"extra": "forbid"}
 
     on: str = ""
     """What it is, as `--on` takes it: 'slurm', 'tcp://host:8786'; by default the file's name."""
@@ -184,7 +183,6 @@ class DaskExecutor:
         nodes: int | None = None,
         site: Site | None = None,
         node_use: NodeUse = NodeUse.UNKNOWN,
-        database_id: str = "",
         compute: Compute = compute,
     ) -> None:
         """Nothing is computed yet.
@@ -196,7 +194,6 @@ class DaskExecutor:
             nodes: The nodes that a site is asked for; by default as many as there are.
             site: How the nodes are asked for, where a scheduler gives them out.
             node_use: Who computes on a node beside its worker.
-            database_id: Names the database: who goes on with it finds its tasks on the scheduler.
             compute: What a node does with a task.
 
         Raises:
@@ -208,8 +205,10 @@ class DaskExecutor:
         self._site = site or Site()
         self._node_use = node_use
         self._compute = compute
-        self._database_id = database_id
-        self._topic = f"ecv-{database_id}"
+        self._database_id = hashlib.sha256(database_url().encode()).hexdigest()[:16]
+        """Names the database without telling where it is: who goes on with it finds its tasks on
+        the scheduler."""
+        self._topic = f"ecv-{self._database_id}"
         self._scheduler_stays = cluster is None
         """Whether the scheduler goes on after this program, and so what it computes for us."""
         self._tasks: dict[FoldTask, _Submission] = {}
@@ -236,7 +235,7 @@ class DaskExecutor:
     @property
     def capacity(self) -> int:
         """As many as there are nodes, or will be."""
-        return self._nodes or max(1, len(self._count_workers()))
+        return self._nodes or max(1, len(self._fold_workers()))
 
     # -- what the driver asks -----------------------------------------------------------------
 
@@ -453,8 +452,8 @@ class DaskExecutor:
 
     # -- nodes --------------------------------------------------------------------------------
 
-    def _count_workers(self) -> Mapping[str, Any]:
-        """Those that take folds, by address, as they were at most a moment ago."""
+    def _fold_workers(self) -> Mapping[str, Any]:
+        """The workers that take folds, by address, as they were at most a moment ago."""
         is_old = time.monotonic() - self._workers_read_at >= COUNT_SECONDS
         if self._scheduler_answers and (is_old or not self._workers):
             with suppress(OSError):  # a scheduler that goes now had the workers of before
@@ -469,7 +468,7 @@ class DaskExecutor:
     def _check_nodes(self) -> None:
         """Refuse workers that take no folds, and nodes of other versions. Raises: InputError."""
         workers = self._client.scheduler_info()["workers"]
-        fold_workers = self._count_workers()
+        fold_workers = self._fold_workers()
         if workers and not fold_workers:
             raise InputError(
                 f"none of the {len(workers)} workers of this Dask scheduler takes folds; "

@@ -177,7 +177,7 @@ def _dataset_files(path: Path) -> dict[str, Path]:
         if path.is_relative_to(folder):
             files = [path]
             if path.parent != folder:
-                files = [beside for beside in sorted(path.parent.iterdir()) if beside.is_file()]
+                files = sorted(filter(Path.is_file, path.parent.iterdir()))
             return {str(file.relative_to(folder)): file for file in files}
     return {}
 

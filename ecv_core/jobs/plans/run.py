@@ -79,7 +79,7 @@ def tasks_of_cheap_models(spec: RunSpec, results: PlanResults) -> list[FoldTask]
         folds_there = {result.fold for result in folds if result.user_scores is not None}
         missing_folds = tuple(fold for fold in cheap.fold_order if fold not in folds_there)
         if missing_folds:
-            if folds_there:
+            if folds_there:  # another run has them; without any, this is to be a run of all folds
                 cheap = replace(cheap, only_folds=missing_folds)
             return [FoldTask(specs=(cheap,), fold=fold) for fold in missing_folds]
     return []

@@ -29,7 +29,6 @@ from ecv_core.store.ownership import (
     expire_leases,
     leases,
     one_at_a_time,
-    owner_of,
     take_fold,
     time_fold_from_now,
 )
@@ -73,7 +72,7 @@ def begin_or_go_on(store: Store, spec: RunSpec, *, owner: str, resume: bool = Tr
     if resume:
         newest = _newest_run(store, spec)
     if newest is not None and newest.state.active:
-        _check_not_running_elsewhere(store, newest, owner)
+        _check_not_running_elsewhere(newest, owner)
         return newest.run_id
     if newest is not None and newest.can_go_on(full=spec.full):
         return go_on(store, newest, owner=owner, full=spec.full)
@@ -90,10 +89,10 @@ def _newest_run(store: Store, spec: RunSpec) -> RunRecord | None:
     return None
 
 
-def _check_not_running_elsewhere(store: Store, run: RunRecord, owner: str) -> None:
+def _check_not_running_elsewhere(run: RunRecord, owner: str) -> None:
     """Refuse a run that is going on, but for one that programs ask and tell. Raises: InputError."""
     # Programs that ask and tell share one owner: each may go on with the run of another.
-    if owner == OUTSIDE == owner_of(store, run.run_id):
+    if owner == OUTSIDE and run.outside:
         return
     where = "another program"
     if run.outside:

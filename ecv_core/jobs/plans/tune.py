@@ -243,6 +243,7 @@ class DrawPlan:
                 if results.has_ended_incomplete(newest):
                     return []
                 tasks = list(FoldsPlan([newest], self._folds).next(results, submitted_tasks))
+                # The next is drawn by all the scores of the newest, so those are waited for.
                 if tasks or submitted_tasks:
                     return tasks
             configuration = next(self._remaining_draws, None)
