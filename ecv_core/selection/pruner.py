@@ -121,11 +121,12 @@ class FoldPruner:
             )
         infinite = np.flatnonzero(np.isinf(values))
         if len(infinite):
+            place = infinite[0]
             raise InputError(
-                f"the score of user or sample {users[infinite[0]]} in fold {fold} of trial "
-                f"{trial.number} is {values[infinite[0]]}; give finite numbers, or NaN for none"
+                f"the score of user or sample {users[place]} in fold {fold} of trial "
+                f"{trial.number} is {values[place]}; give finite numbers, or NaN for none"
             )
-        mean = float(np.nanmean(values))
+        mean = float(np.nanmean(values))  # of all users, also where groups of them are kept below
         if len(users) > _MOST_USERS:
             users, values = _in_groups(users, values)
         fold_scores = _FoldScores(users_digest=_digest(users), values=values, mean=mean)

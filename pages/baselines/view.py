@@ -231,6 +231,7 @@ def show_curves(dataset: str) -> None:
         3,
         "More dimensions",
         dimension_frame(runs, _BAYESIAN),
+        "dimension",
         "Figure 3 of the paper: the RMSE of the Bayesian models as vectors get longer, "
         "after all sampling steps.",
     )
@@ -239,6 +240,7 @@ def show_curves(dataset: str) -> None:
         4,
         "More sampling steps",
         steps_frame(runs_of_dimension),
+        "step",
         "Figure 4: one run gives the RMSE at every number of steps. Nothing was stopped by it.",
     )
     _draw_curve(
@@ -246,23 +248,26 @@ def show_curves(dataset: str) -> None:
         5,
         "Gibbs sampling or SGD",
         dimension_frame(runs, ("bayesian-mf", "sgd-mf")),
+        "dimension",
         "Figure 5: the same model, learnt by Gibbs sampling and by stochastic gradient "
         "descent with the paper's settings.",
     )
 
 
-def _draw_curve(dataset: str, number: int, title: str, frame: pd.DataFrame, caption: str) -> None:
+def _draw_curve(
+    dataset: str, number: int, title: str, frame: pd.DataFrame, across: str, caption: str
+) -> None:
     """RMSE against dimension or step; nothing where no algorithm has two points.
 
     Args:
         dataset: Its id.
         number: The number of the paper's figure.
         title: The heading.
-        frame: Columns `algorithm`, `rmse`, and `dimension` or `step` between them.
+        frame: Columns `algorithm`, `rmse`, and what the curve goes across.
+        across: The name of that column: 'dimension' or 'step'.
         caption: What the figure shows.
     """
-    x_column = frame.columns[1]  # 'dimension' or 'step'
-    if frame.empty or frame.groupby("algorithm")[x_column].nunique().max() == 1:
+    if frame.empty or frame.groupby("algorithm")[across].nunique().max() == 1:
         return  # a single point is no curve
     st.header(title, anchor=False)
     frame = frame.assign(algorithm=frame["algorithm"].map(algorithm_title))
@@ -270,7 +275,7 @@ def _draw_curve(dataset: str, number: int, title: str, frame: pd.DataFrame, capt
     lowest = frame["rmse"].min()
     alt = f"{caption} RMSE from {highest:.3f} to {lowest:.3f}."
     plot(
-        partial(curves_figure, frame, across=x_column),
+        partial(curves_figure, frame, across=across),
         version=(dataset, number, len(frame)),
         key=f"baselines-{number}",
         alt=alt,

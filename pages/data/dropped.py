@@ -81,6 +81,8 @@ def correct_layout(token: str, plain: PlainFile) -> Layout | None:
     Raises:
         DatasetError: If it is no table.
     """
+    # The form of the file decides its columns, these their roles, and roles which rows may be left
+    # out: so they are corrected in this order.
     recognised = _recognise(token, plain)
     # As it was corrected last, in an earlier drawing of the page or an earlier visit.
     kept_layout = own.kept_layout(token)
