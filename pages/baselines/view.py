@@ -27,6 +27,7 @@ from ecv_core.papers.rating_figures import (
     board_frame,
     curves_figure,
     dimension_frame,
+    dimension_of,
     steps_frame,
 )
 from ecv_core.records.parameters import score_text
@@ -223,7 +224,7 @@ def show_curves(dataset: str) -> None:
     dimension = _DIMENSION_OF_STEPS.get(dataset, _USUAL_DIMENSION_OF_STEPS)
     runs_of_dimension = []
     for run in runs:
-        if run.spec.algorithm in _BAYESIAN and dict(run.spec.params)["dimension"] == dimension:
+        if run.spec.algorithm in _BAYESIAN and dimension_of(run) == dimension:
             runs_of_dimension.append(run)
     # Numbers are those of the paper's figures.
     _draw_curve(
