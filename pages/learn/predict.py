@@ -280,14 +280,15 @@ def _open_game() -> Game:
 
 def _new_game(asked_round: str | None) -> Game:
     """A game that begins with the round that the address asks for, else with any."""
-    if asked_round is not None and asked_round.isdecimal() and 1 <= int(asked_round) <= MAX_ROUND:
-        return Game(number=int(asked_round))
     game = Game(number=randbelow(MAX_ROUND) + 1)
-    if asked_round is not None:
-        game.warning = (
-            f"Rounds are numbered from 1 to {MAX_ROUND}, but the address asks for "
-            f"'{escaped(asked_round)}'; this is round {game.number}."
-        )
+    if asked_round is None:
+        return game
+    if asked_round.isdecimal() and 1 <= int(asked_round) <= MAX_ROUND:
+        return Game(number=int(asked_round))
+    game.warning = (
+        f"Rounds are numbered from 1 to {MAX_ROUND}, but the address asks for "
+        f"'{escaped(asked_round)}'; this is round {game.number}."
+    )
     return game
 
 

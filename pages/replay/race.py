@@ -113,7 +113,8 @@ def play_race(run: RunRecord, *, autoplay: bool = False) -> None:
     """The lanes of a finished run, and the controls that play them."""
     data = race_data(run)
     # A speed is how many times faster than the run itself it is played.
-    usual_speed = _two_digits(max(data["total"], 0.1) / _USUAL_SECONDS)
+    total_seconds = max(data["total"], 0.1)  # a speed needs a run that took some time
+    usual_speed = _two_digits(total_seconds / _USUAL_SECONDS)
     speeds = sorted({_two_digits(usual_speed / 2), usual_speed, _two_digits(2 * usual_speed), 1.0})
     with st.container(key="presented-race"):
         if presenting():

@@ -262,14 +262,14 @@ def lecture_sentence(papers: int, work: Workload, stops: Stops | None) -> str:
     if stops is not None:
         fewest = stops.least
         most = stops.most
-    low, high = PAPER_KG
-    kg_a_year = _range_words((papers * low, papers * high))
+    least_kg, most_kg = PAPER_KG
+    kg_a_year = _range_words((papers * least_kg, papers * most_kg))
     percent = 100 * (1 - used / work.k)
     stops_words = _range_words((fewest, most))
     # The least is saved where papers take the least and stop last, the most the other way round.
-    saved_kg = _range_words(
-        (papers * low * (1 - most / work.k), papers * high * (1 - fewest / work.k))
-    )
+    least_saved_kg = papers * least_kg * (1 - most / work.k)
+    most_saved_kg = papers * most_kg * (1 - fewest / work.k)
+    saved_kg = _range_words((least_saved_kg, most_saved_kg))
     return (
         "The experiments of a paper on recommenders with deep learning came to "
         f"{_range_words(PAPER_KG)} kg CO2e, measured at a plug ({sources}). {papers} such papers a "

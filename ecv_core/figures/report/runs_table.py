@@ -77,16 +77,16 @@ def rows_of_runs(runs: Sequence[RunRecord]) -> list[RunRow]:
     for comparable_runs in _by_dataset_and_metric(runs):
         best_first = sorted(comparable_runs, key=place_by_mean)
         best = best_first[0]
-        tests = {}
+        comparison_of_run = {}
         if 1 < len(comparable_runs) <= _MOST_TESTED:
-            tests = comparisons_with_best(best, comparable_runs)
+            comparison_of_run = comparisons_with_best(best, comparable_runs)
         for run in best_first:
             name = name_of_run[run.run_id]
             p_text = "-"  # no test of the two is fair, or there are too many
             if run is best:
                 p_text = ""  # it is not compared with itself
-            elif run.run_id in tests:
-                p_text = _p_cell(tests[run.run_id].p_holm)
+            elif run.run_id in comparison_of_run:
+                p_text = _p_cell(comparison_of_run[run.run_id].p_holm)
             new_data = mean_on_new_data(run, run.user_scores)
             row = RunRow(
                 run=run,
@@ -173,20 +173,20 @@ def runs_latex(runs: Sequence[RunRecord], *, caption: str = CAPTION, label: str 
         label: For \\ref; letters, digits and hyphens.
     """
     rows = rows_of_runs(runs)
-    columns = [name for name in HEADERS if name != "Saved"]
-    headers = list(columns)
+    header_of_column = {name: name for name in HEADERS if name != "Saved"}
     metrics = {row.cells["Metric"] for row in rows}
     if len(metrics) == 1:
         # A metric that all rows share stands above their scores instead.
-        columns.remove("Metric")
-        headers.remove("Metric")
-        headers[columns.index("Score")] = metrics.pop()
+        del header_of_column["Metric"]
+        header_of_column["Score"] = metrics.pop()
+    columns = list(header_of_column)
     cells = []
     bold = []
     for row_number, row in enumerate(rows):
         cells.append([row.cells[name] for name in columns])
         if row.is_best:
             bold.append((row_number, columns.index("Score")))
+    headers = list(header_of_column.values())
     return latex_table(headers, cells, caption=caption, label=label, bold=bold)
 
 

@@ -29,18 +29,18 @@ def grades_figure(frame: pd.DataFrame, graded_data: str, *, dark: bool = False) 
     # Plotly draws the first row at the bottom, so the best model comes last. Its bar is of another
     # colour, and is not hatched.
     worst_first = frame.sort_values(graded_data)
-    worse_models = len(worst_first) - 1
     models = worst_first["model"].tolist()
     scores = worst_first[graded_data].tolist()
+    fills = [colours.muted] * len(models)
+    fills[-1] = colours.mean
+    hatches = ["/"] * len(models)
+    hatches[-1] = ""
     figure = go.Figure()
     figure.add_bar(
         orientation="h",
         x=scores,
         y=models,
-        marker={
-            "color": [*[colours.muted] * worse_models, colours.mean],
-            "pattern": {"shape": [*["/"] * worse_models, ""]},
-        },
+        marker={"color": fills, "pattern": {"shape": hatches}},
         showlegend=False,
         hovertemplate="%{y}: %{x:.4f}<extra></extra>",
     )
@@ -78,7 +78,7 @@ def wander_figure(frame: pd.DataFrame, *, metric: str, dark: bool = False) -> go
     earlier_draws = frame[~is_newest]
     low = float(frame["score"].min())
     high = float(frame["score"].max())
-    margin = (high - low) * 0.08 or 0.01  # where all scores are equal there is one, too
+    margin = (high - low) * 0.08 or 0.01  # there is a margin where all scores are equal, too
     figure = go.Figure()
     # One trace with gaps: a hundred lines cost as much as one.
     folds = []
