@@ -197,7 +197,7 @@ def compare_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
         panel_top = title_top - _TITLE_HEIGHT / height
         panel_bottom = panel_top - _RUN_HEIGHT * len(runs) / height
         _add_panel(figure, panel_number, runs, interval_kinds, colours)
-        domain = [max(panel_bottom, 0.0), panel_top]
+        domain = [max(panel_bottom, 0.0), panel_top]  # the last bottom may be rounded below 0
         _set_panel_axes(figure, panel_number, runs, colours, domain=domain)
         figure.add_annotation(_panel_title(runs, panel_top, colours))
         title_top = panel_bottom - _AXIS_HEIGHT / height

@@ -69,10 +69,8 @@ def selection_figures(lanes: pd.DataFrame, *, dark: bool = False) -> list[go.Fig
         dark: Whether the page is dark.
     """
     span = axis_range(lanes)
-    figures = []
-    for _, rows in lanes.groupby("step"):
-        figures.append(_figure_of_step(rows, span, palette(dark)))
-    return figures
+    colours = palette(dark)
+    return [_figure_of_step(rows, span, colours) for _, rows in lanes.groupby("step")]
 
 
 def selection_steps(lanes: pd.DataFrame, sentences: Sequence[str]) -> list[Step]:

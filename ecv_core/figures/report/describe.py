@@ -141,9 +141,7 @@ def distinct(items: Iterable[_Item], words: Callable[[_Item], str]) -> list[str]
 
 def data_sentences(specs: Sequence[RunSpec]) -> str:
     """Which data, how large after preparation, and how it was filtered."""
-    task = specs[0].task
-    names = dict.fromkeys(spec.dataset for spec in specs)
-    used = f"We used {listed([_dataset_words(name, task) for name in names])}."
+    used = f"We used {listed(distinct(specs, _dataset_words))}."
     filtering = distinct(specs, lambda spec: _FILTERING[spec.task])
     return " ".join([used, *filtering])
 
@@ -163,17 +161,17 @@ _FILTERING = {
 """What was done to the data of a task before they were dealt into folds."""
 
 
-def _dataset_words(name: str, task: Task) -> str:
+def _dataset_words(spec: RunSpec) -> str:
     """A dataset with what is to be cited for it and its size, as far as the catalogue knows it."""
-    entry = datasets.catalogue().get(name)
-    quoted_name = f"the dataset '{name}'"
+    entry = datasets.catalogue().get(spec.dataset)
+    quoted_name = f"the dataset '{spec.dataset}'"
     if entry is None:
         return quoted_name
     title = entry.title
-    if title == name:
+    if title == spec.dataset:
         title = quoted_name
     words = f"{title}{cite(entry.bibtex)}"
-    sizes = entry.size_words(task)
+    sizes = entry.size_words(spec.task)
     # A single count, without the others, does not describe the data.
     if len(sizes) > 1:
         words += f" ({', '.join(sizes)})"

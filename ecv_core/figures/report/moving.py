@@ -154,9 +154,8 @@ def moving_html(chart: MovingChart) -> str:
 def _narrow_height(figure: go.Figure) -> int:
     """Pixels of a chart on a phone, where a legend has a line for each of its names."""
     height = int(figure.layout.height)
-    for trace in figure.data:
-        if trace.showlegend is not False:
-            return height + _LEGEND_ON_PHONES
+    if any(trace.showlegend is not False for trace in figure.data):
+        height += _LEGEND_ON_PHONES
     return height
 
 
@@ -170,10 +169,7 @@ def script_json(value: object) -> Markup:
 
 def _plain_figures(figures: Sequence[go.Figure]) -> list[object]:
     """Figures as JSON values."""
-    plain = []
-    for figure in figures:
-        plain.append(json.loads(str(figure.to_json())))
-    return plain
+    return [json.loads(str(figure.to_json())) for figure in figures]
 
 
 def moving_picture(

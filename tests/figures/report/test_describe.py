@@ -66,6 +66,15 @@ def test_a_run_says_data_filter_split_metric_rule_interval_result_energy_and_ver
         assert words in text
 
 
+def test_each_dataset_has_the_size_that_its_own_task_needs(a_run):
+    lists = a_run(dataset="ml-100k", algorithm="popular")
+    ratings = a_run(dataset="ml-1m", algorithm="bias", metric="rmse")
+    text = describe_runs([lists, ratings], MADE_WITH).methods
+    # Counts of data/catalogue.toml: of ml-100k after its 5-core, of ml-1m of all ratings.
+    assert "(943 users, 1,349 items, 99,287 interactions)" in text
+    assert "(6,040 users, 3,706 items, 1,000,209 ratings)" in text
+
+
 def test_a_run_that_went_on_says_how_far_the_stop_was_from_the_end(a_run):
     run = a_run((0.3, 0.32, 0.34, 0.36), stopped_at=3, k=4, full=True)
     text = describe_runs([run], MADE_WITH).methods
