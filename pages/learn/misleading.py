@@ -68,13 +68,14 @@ def _show_chance() -> None:
 
 def _show_looking() -> None:
     coverages = _kept_coverage_by_stop(ALPHA, _DEVIATION, runs=_RUNS)
-    every, earliest, *_ = coverages  # of all runs together, then stop by stop
+    # First that of all runs together, then one for each stop, the earliest first.
+    all_stops, first_stop, *_ = coverages
     show_takeaway(
         "**If you look after every fold, and stop when you like what you see, you will stop too "
         "early.** Of all 95 % intervals of the mean, "
-        f"{percent_text(every.t_interval_holds, '.0f')} hold the true mean, but only "
-        f"**{percent_text(earliest.t_interval_holds, '.0f')}** of those at a stop after "
-        f"{earliest.stop} folds: the earlier the stop, the more of it was luck."
+        f"{percent_text(all_stops.t_interval_holds, '.0f')} hold the true mean, but only "
+        f"**{percent_text(first_stop.t_interval_holds, '.0f')}** of those at a stop after "
+        f"{first_stop.stop} folds: the earlier the stop, the more of it was luck."
     )
     rows = []
     for coverage in coverages:
@@ -89,9 +90,9 @@ def _show_looking() -> None:
     st.dataframe(rows, hide_index=True)
     st.markdown(
         "*Way out: decide on alpha before you look, and report the interval that allows for the "
-        f"stop.* It holds the true mean in {percent_text(every.look_interval_holds, '.0f')} of "
-        f"runs, and in {percent_text(earliest.look_interval_holds, '.0f')} of those that stop "
-        f"after {earliest.stop} folds."
+        f"stop.* It holds the true mean in {percent_text(all_stops.look_interval_holds, '.0f')} of "
+        f"runs, and in {percent_text(first_stop.look_interval_holds, '.0f')} of those that stop "
+        f"after {first_stop.stop} folds."
     )
     st.caption(
         f"These are {_RUNS:,} simulated runs with alpha {alpha_text(ALPHA)}, k = {K} and normal "

@@ -191,18 +191,18 @@ def choose_run(on_pick: Callable[[ChoosableRun], None] | None = None) -> RunReco
     Raises:
         StoreError: If the database cannot be read.
     """
-    recorded: list[ChoosableRun] = []
+    recordings: list[ChoosableRun] = []
     with errors_as_sentences():  # a damaged recorded file does not hide one's own runs
-        recorded = [*recorded_runs(), *recorded_stopped_runs()]
-    own = [row for row in run_list().rows() if row.scores and not row.state.active]
-    runs: dict[str, ChoosableRun] = {run.run_id: run for run in [*own, *recorded]}
+        recordings = [*recorded_runs(), *recorded_stopped_runs()]
+    own_runs = [row for row in run_list().rows() if row.scores and not row.state.active]
+    runs: dict[str, ChoosableRun] = {run.run_id: run for run in [*own_runs, *recordings]}
     if not runs:
         st.info("There is no finished run yet; every run you start can be played here later.")
         st.page_link("run/run.py", label="Start a run", icon=":material/play_circle:")
         return None
     _choose_run_of_address(runs)
     if st.session_state.get(RUN_BOX) not in runs:
-        st.session_state[RUN_BOX] = _usual_run([*recorded, *own]).run_id
+        st.session_state[RUN_BOX] = _usual_run([*recordings, *own_runs]).run_id
 
     def open_picked_run() -> None:
         run = runs[st.session_state[RUN_BOX]]
