@@ -120,10 +120,10 @@ def _show_unit() -> None:
 
 def _show_shared_data() -> None:
     k = guide().k
-    share = 100 * (k - 2) / (k - 1)
+    share = (k - 2) / (k - 1)
     show_takeaway(
         f"**Folds are not independent.** Any two models of {k}-fold cross-validation share "
-        f"**{percent_text(share / 100, '.0f')}** of their training data: {k - 2} of the {k - 1} "
+        f"**{percent_text(share, '.0f')}** of their training data: {k - 2} of the {k - 1} "
         "parts that each of them learns from. Student's t assumes that every score is fresh "
         "evidence."
     )

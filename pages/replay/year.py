@@ -123,9 +123,9 @@ def year_sentence(
         full_cost: What it would take without stopping.
         stops: Those of the recorded study, for the range; without it one fold more or less is.
     """
-    percent = 0.0
+    saved_share = 0.0
     if full_cost.folds:
-        percent = 100 * saved_cost.folds / full_cost.folds
+        saved_share = saved_cost.folds / full_cost.folds
     if stops is None:
         fewest = max(work.folds_used - 1, 1)
         most = min(work.folds_used + 1, work.k)
@@ -142,7 +142,7 @@ def year_sentence(
     _, most_saved = yearly_cost(work, work.k - fewest).kwh
     return (
         f"By estimate, {small_number(saved_cost.folds)} of {small_number(full_cost.folds)} folds a "
-        f"year would not run ({percent_text(percent / 100, '.0f')}). {why} "
+        f"year would not run ({percent_text(saved_share, '.0f')}). {why} "
         f"{small_number(least_saved)} to {small_number(most_saved)} kWh."
     )
 
@@ -264,7 +264,7 @@ def lecture_sentence(papers: int, work: Workload, stops: Stops | None) -> str:
         most = stops.most
     least_kg, most_kg = PAPER_KG
     kg_a_year = _range_words((papers * least_kg, papers * most_kg))
-    percent = 100 * (1 - used / work.k)
+    saved_share = 1 - used / work.k
     stops_words = _range_words((fewest, most))
     # The least is saved where papers take the least and stop last, the most the other way round.
     least_saved_kg = papers * least_kg * (1 - most / work.k)
@@ -274,6 +274,6 @@ def lecture_sentence(papers: int, work: Workload, stops: Stops | None) -> str:
         "The experiments of a paper on recommenders with deep learning came to "
         f"{_range_words(PAPER_KG)} kg CO2e, measured at a plug ({sources}). {papers} such papers a "
         f"year are {kg_a_year} kg. If all of it were {work.k}-fold cross-validation, stopping "
-        f"after {small_number(used)} folds would save {percent_text(percent / 100, '.0f')} of it; "
+        f"after {small_number(used)} folds would save {percent_text(saved_share, '.0f')} of it; "
         f"stopping after {stops_words} folds would save {saved_kg} kg a year."
     )
