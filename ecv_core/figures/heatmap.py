@@ -25,7 +25,7 @@ from ecv_core.figures.palette import (
     rank_scale,
 )
 from ecv_core.figures.words import alpha_text, counted
-from ecv_core.records.parameters import score_text
+from ecv_core.records.parameters import percent_text, score_text
 
 ROW_HEIGHT = 44
 """Pixels of a row."""
@@ -470,7 +470,7 @@ def _score_words(row: Mapping[Any, Any]) -> str:
     if pd.notna(row["low"]):
         text += (
             f";<br>the mean of all {row['k']} is between {score_text(row['low'])} and "
-            f"{score_text(row['high'])} with {100 * row['confidence']:g} % confidence"
+            f"{score_text(row['high'])} with {percent_text(row['confidence'], 'g')} confidence"
         )
     return text
 

@@ -542,9 +542,8 @@ def describe_methods(runs: Sequence[RunRecord], made_with: MadeWith) -> Descript
     specs = [run.spec for run in runs]
     sentences = [*_setup(specs), rule_sentence(specs)]
     if len(runs) == 1:
-        (run,) = runs
-        sentences.append(verdict(run))
-        for line in interval_lines(run):
+        sentences.append(verdict(runs[0]))
+        for line in interval_lines(runs[0]):
             sentences.append(as_sentence(line))
     sentences.append(energy_sentence(runs))
     folds: list[FoldResult] = []

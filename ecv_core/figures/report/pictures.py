@@ -228,17 +228,18 @@ def _marker_look(trace: _Part) -> dict[str, Any]:
     edge = marker.get("line", {})
     symbol = marker.get("symbol", "circle")
     colour = _main_colour(trace)
-    look = {
+    fill = _colour(marker.get("color", colour))
+    edge_colour = _colour(edge.get("color", colour))
+    if symbol.endswith("-open"):
+        edge_colour = fill
+        fill = "none"
+    return {
         "marker": _MARKS[symbol.removesuffix("-open")],
         "markersize": marker.get("size", 6) * _SCALE,
-        "markerfacecolor": _colour(marker.get("color", colour)),
-        "markeredgecolor": _colour(edge.get("color", colour)),
+        "markerfacecolor": fill,
+        "markeredgecolor": edge_colour,
         "markeredgewidth": edge.get("width", 0) / 2,  # less than half would print too faintly
     }
-    if symbol.endswith("-open"):
-        look["markerfacecolor"] = "none"
-        look["markeredgecolor"] = _colour(marker.get("color", colour))
-    return look
 
 
 def _draw_texts(axes: Axes, trace: _Part, x: Floats, y: Floats) -> None:
