@@ -43,15 +43,16 @@ _LEAST_NUMBER_SIZE = 14
 """Pixels of numbers of at most four signs, which fit into the narrowest column."""
 
 
-def number_size(columns: int, least: int = 11) -> int:
-    """Pixels of the numbers' type: two of them side by side must not touch.
+def _number_font(table: pd.DataFrame, colour: str, least: int = 11) -> Looks:
+    """The type of the numbers in the cells: two of them side by side must not touch.
 
     Args:
-        columns: How many stand side by side.
-        least: What many columns get; longer numbers less than short ones.
+        table: The numbers.
+        colour: Their colour.
+        least: Pixels that they have in many columns; longer numbers less than short ones.
     """
-    fitting = 128 // columns  # eight columns have room for 16 pixels, more for less
-    return min(16, max(least, fitting))
+    fitting = 128 // len(table.columns)  # eight columns have room for 16 pixels, more for less
+    return {"size": min(16, max(least, fitting)), "color": colour}
 
 
 # A tidy frame -> tables, whose rows and columns are those of the heatmap.
@@ -150,7 +151,7 @@ def _heatmap(
     **looks: Any,  # noqa: ANN401  any attribute of a trace
 ) -> go.Figure:
     """Cells with their legend, and dashes where there is none."""
-    font = {"size": number_size(len(table.columns), _LEAST_NUMBER_SIZE), "color": colours.ink}
+    font = _number_font(table, colours.ink, _LEAST_NUMBER_SIZE)
     usual_looks = {"textfont": font} | legend(scale)
     figure = go.Figure(cells_trace(table, scale, colours, **usual_looks | looks))
     _add_dashes(figure, table, colours)
@@ -250,7 +251,7 @@ def cells_trace(
     usual = {
         "text": np.full(table.shape, "").tolist(),
         "texttemplate": "%{text}",
-        "textfont": {"size": number_size(len(table.columns)), "color": colours.ink},
+        "textfont": _number_font(table, colours.ink),
         "colorscale": colours.cells,
         "showscale": False,
         "xgap": 3,
@@ -291,10 +292,7 @@ def _add_dashes(figure: go.Figure, table: pd.DataFrame, colours: Palette) -> Non
         y=table.index[rows],
         mode="text",
         text=["-"] * len(rows),
-        textfont={
-            "size": number_size(len(table.columns), _LEAST_NUMBER_SIZE),
-            "color": colours.muted,
-        },
+        textfont=_number_font(table, colours.muted, _LEAST_NUMBER_SIZE),
         hovertemplate="%{x} on %{y}: no complete run<extra></extra>",
     )
 
@@ -438,7 +436,7 @@ def scores_figure(scores: pd.DataFrame, *, dark: bool = False) -> go.Figure:
         colours,
         **texts_in_cells(cells, "dataset", "algorithm"),
         hovertemplate=_hover("%{customdata}"),
-        textfont={"size": number_size(len(behind.columns), least=13), "color": colours.ink},
+        textfont=_number_font(behind, colours.ink, least=13),
     )
 
 
