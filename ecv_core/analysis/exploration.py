@@ -6,14 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ecv_core.analysis.orders import exact
-from ecv_core.analysis.orders.drawn import StopsOfOrders, drawn_orders, sampled
+from ecv_core.analysis.orders.drawn import drawn_orders, outcome_of_drawn_orders
 from ecv_core.analysis.orders.outcomes import Curve, Outcome
-from ecv_core.analysis.orders.subsets import FoldSubsets
+from ecv_core.analysis.orders.subsets import FoldSubsets, checked_scores
 from ecv_core.analysis.replay import result_of
-from ecv_core.records.arrays import Floats
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import FoldResult, Scores
 from ecv_core.records.spec import RunSpec
@@ -75,7 +73,8 @@ def _orders_and_setting(scores: Scores, rule: SetRule) -> tuple[exact.Orders, fl
         cheap_models=scores.cheap_models,
     )
     # An order of the folds goes from set to set, by one fold more at each step. The rule says of
-    # each step from which setting on it stops there.
+    # each step the threshold: it stops there where its setting is at least that. Beside these it
+    # says to what it is set itself.
     steps = rule.steps(sets_for_rule)
     if steps.means is not None:  # the rule's own estimates of the k-fold mean
         subsets = subsets.with_means(steps.means)
@@ -136,6 +135,8 @@ def outcome_over_orders(
         orders, setting = _orders_and_setting(scores, rule)
         return orders.at(setting, within_percent=within_percent)
     results = _fold_results(scores)
+    # A rule that is no registered one may say of itself that it looks at no score, such as one of
+    # a fixed number of folds.
     decides_by_scores = getattr(rule, "looks", True)
     if not decides_by_scores:  # it stops every order after the same fold
         stop = float(_first_stop(rule, results))
@@ -145,23 +146,19 @@ def outcome_over_orders(
         if hasattr(rule, "min_folds"):
             return at_stop
         return replace(at_stop, setting=None)
-
-    def ask_at_every_fold(_scores_in_order: Floats) -> NDArray[np.intp]:
-        """Ask a rule that sees whole results: of the same orders that `sampled` draws."""
-        stops = []
-        for order in drawn_orders(len(results), draws, seed).tolist():
-            stops.append(_first_stop(rule, [results[fold] for fold in order]))
-        return np.array(stops, dtype=np.intp)
-
-    stops_of_orders: StopsOfOrders = ask_at_every_fold
-    if isinstance(rule, OrderRule):
-        stops_of_orders = rule.first_stops
-    return sampled(
-        scores.folds,
-        stops_of_orders,
+    fold_scores = checked_scores(scores.folds)
+    folds_in_order = drawn_orders(len(fold_scores), draws, seed)
+    if isinstance(rule, OrderRule):  # it decides for all orders at once
+        stops = rule.first_stops(fold_scores[folds_in_order])
+    else:
+        stops = np.empty(draws, dtype=np.intp)
+        for number, order in enumerate(folds_in_order.tolist()):
+            stops[number] = _first_stop(rule, [results[fold] for fold in order])
+    return outcome_of_drawn_orders(
+        fold_scores,
+        folds_in_order,
+        stops,
         confidence=confidence,
-        orders=draws,
-        seed=seed,
         costs=scores.costs,
         within_percent=within_percent,
     )

@@ -29,7 +29,7 @@ class SetMeasures:
         self,
         subsets: FoldSubsets,
         half_widths: Floats,
-        costs: ArrayLike | None = None,
+        costs: Floats | None = None,
         within_percent: float | None = None,
     ) -> None:
         """Work out the measures of each set.
@@ -47,10 +47,9 @@ class SetMeasures:
             self.covers_k_fold_mean = np.abs(subsets.means - subsets.k_fold_mean) <= half_widths
         if costs is None:
             costs = np.ones(subsets.k)
-        fold_costs = np.asarray(costs, dtype=np.float64)
         # Entry m is the cost of the folds whose bits are set in m: each fold doubles the entries.
         cost_by_mask = np.zeros(1)
-        for cost in fold_costs / fold_costs.sum() * 100:
+        for cost in costs / costs.sum() * 100:
             cost_by_mask = np.concatenate([cost_by_mask, cost_by_mask + cost])
         self.cost_percent = cost_by_mask[subsets.lattice.masks]
         self.least_difference_first = np.argsort(subsets.differences, kind="stable")
@@ -66,7 +65,7 @@ class SetMeasures:
             stop_probabilities: The stop probabilities of each set, that an order stops at it; shape
                 (2^k, settings).
         """
-        # The empty set is no stop.
+        # A stop after n folds is at one of the sets of n folds. The empty set is no stop.
         stops_by_size = []
         for level in self.subsets.lattice.levels[1:]:
             stops_by_size.append(stop_probabilities[level].sum(axis=0))
@@ -89,13 +88,15 @@ class SetMeasures:
         """The least difference that holds each share of the orders; (settings, quantiles)."""
         differences = self.subsets.differences[self.least_difference_first]
         probabilities = stop_probabilities[self.least_difference_first]
-        # The worst difference of any order, however rare: the last one with a probability.
-        worst = len(probabilities) - 1 - np.argmax(probabilities[::-1] > 0, axis=0)
-        cumulated = np.cumsum(probabilities, axis=0, out=probabilities)
+        # Of each setting the row of the worst difference of any order, however rare: the last row
+        # with a probability.
+        worst_rows = len(probabilities) - 1 - np.argmax(probabilities[::-1] > 0, axis=0)
+        cumulated = np.cumsum(probabilities, axis=0, out=probabilities)  # in place, to save memory
         quantiles = []
         for share in QUANTILES:
-            rows = worst
+            rows = worst_rows
             if share < 1:
+                # The first row at which the share is reached has as many rows before it.
                 rows = np.sum(cumulated < share - _ROUNDING, axis=0)
             quantiles.append(differences[rows])
         return np.stack(quantiles, axis=1)
@@ -120,7 +121,7 @@ class Orders:
         threshold_of_step: Step,
         *,
         earliest_stop: int = 1,
-        costs: ArrayLike | None = None,
+        costs: Floats | None = None,
     ) -> None:
         """Work out the steps.
 
@@ -221,7 +222,8 @@ def _stop_probabilities(lattice: Lattice, thresholds: Sequence[Floats], settings
     for n in range(1, lattice.k + 1):
         stopping = stop_probabilities[lattice.levels[n]]  # a view: adding to it fills the array
         going_on = np.zeros_like(stopping)
-        # Numbers within the level below, instead of among all sets.
+        # Numbers within the level below, instead of among all sets; shape (n, sets of n folds). The
+        # newest fold can be each of the n folds of a set, so each row has one step to every set.
         smaller_sets_in_level = lattice.smaller_sets[n] - lattice.levels[n - 1].start
         for smaller_sets, threshold in zip(smaller_sets_in_level, thresholds[n - 1], strict=True):
             arriving = going_on_below[smaller_sets]  # a copy, unlike a slice

@@ -53,12 +53,13 @@ def lattice(k: int) -> Lattice:
     if k > MAX_K:
         raise InputError(
             f"the exact method takes at most {MAX_K} folds, but there are {k}; draw random "
-            "orders instead (orders.drawn.sampled)"
+            "orders instead (orders.drawn.drawn_orders)"
         )
     ascending_masks = np.arange(2**k, dtype=np.int32)
     sizes = np.bitwise_count(ascending_masks).astype(np.int8)
     masks = ascending_masks[np.argsort(sizes, kind="stable")]
-    set_of_mask = np.empty_like(masks)  # the inverse: mask -> number of the set
+    # `masks` has the mask of each set; this has the number of the set with each mask.
+    set_of_mask = np.empty_like(masks)
     set_of_mask[masks] = np.arange(2**k)
     levels = []
     smaller_sets = []
