@@ -85,9 +85,9 @@ def _parse_column(texts: list[str]) -> list[_ScoreCell]:
     None has a text that is no number, or cells of which some alone are in per cent, or nothing but
     '1,001' and perhaps whole numbers, for nobody knows what its comma is.
     """
-    has_whole_alone = all(map(_WHOLE.fullmatch, texts))
-    if not has_whole_alone and all(map(_MAY_HAVE_THOUSANDS.fullmatch, texts)):
-        return []
+    all_are_whole = all(map(_WHOLE.fullmatch, texts))
+    if not all_are_whole and all(map(_MAY_HAVE_THOUSANDS.fullmatch, texts)):
+        return []  # '1,001' may be a thousand and one, or one and a thousandth
     cells: list[_ScoreCell] = []
     for text in texts:
         match = _CELL.fullmatch(text)

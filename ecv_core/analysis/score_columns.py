@@ -15,8 +15,6 @@ USER = "user"
 """The column that a file need not have: without it a score is the mean of a fold."""
 SCORE = "score"
 """The one that has them, where it is called so."""
-METRIC = "metric"
-"""Another one: it names the metric of each row's score."""
 _ROLES = {
     "contender": {"contender", "system", "model", "algorithm", "recommender", "method"},
     "fold": {"fold", "foldid", "foldnumber", "foldindex"},
@@ -36,21 +34,21 @@ _OPTUNA_COLUMNS = ({"number", "value", "state"}, {"number", "values_0", "state"}
 """Columns that Optuna writes of every trial, of a study with one objective or with several."""
 
 
-def _words(text: str) -> list[str]:
+def words_of(text: str) -> list[str]:
     """Small words of a name, of one in capitals too: 'FitTime (s)' as fit, time, s."""
     apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", text)
     return re.findall(r"[a-z0-9ø]+", apart.lower())
 
 
 _TIMES = frozenset(
-    _words(
+    words_of(
         "time times seconds second secs sec duration durations elapsed runtime walltime latency "
         "minutes"
     )
 )
-_COSTS = frozenset(_words("joules joule wh kwh energy co2 co2e gco2e emissions watts"))
+_COSTS = frozenset(words_of("joules joule wh kwh energy co2 co2e gco2e emissions watts"))
 _TIME_FILLERS = frozenset(
-    _words(
+    words_of(
         "fit score test train training predict prediction inference eval evaluate evaluation wall "
         "cpu gpu process mean std avg total sum in s ms min h us ns milliseconds hours per fold n "
         "g kg"
@@ -58,25 +56,25 @@ _TIME_FILLERS = frozenset(
 )
 """Beside words of times these make no contender's name of a column: 'fit time (s)'."""
 _BOOKKEEPING = frozenset(
-    _words(
+    words_of(
         "seed seeds random state epoch epochs step steps iteration iterations iter timestamp users "
         "items samples support batch params parameters memory ram mb gb mib gib trial version k"
     )
 )
 _BOOKKEEPING_FILLERS = frozenset(
-    _words("n num number of nr global train test size peak max used count")
+    words_of("n num number of nr global train test size peak max used count")
 )
 """Beside words of settings and counts these make no contender's name of a column."""
 _UNITS_OF_TIME = frozenset({"s", "ms"})
 """They make a column of times of 'fit (s)', but not of one that is called 'S' alone."""
-_SPREADS = frozenset(_words("std stdv sd stdev stddev sem stderr se var variance deviation"))
-_DATA_OF_BOOSTING = frozenset(_words("train training valid test"))
+_SPREADS = frozenset(words_of("std stdv sd stdev stddev sem stderr se var variance deviation"))
+_DATA_OF_BOOSTING = frozenset(words_of("train training valid test"))
 """What `cv` of programs for boosting calls the samples that a column is of."""
 _CENTRES = frozenset(
-    _words("mean avg average median total sum min max minimum maximum overall all count rank ø")
+    words_of("mean avg average median total sum min max minimum maximum overall all count rank ø")
 )
 _SUMMARY_FILLERS = frozenset(
-    _words("dev standard error err score scores test of the fold folds cv and ci")
+    words_of("dev standard error err score scores test of the fold folds cv and ci")
 )
 """Beside words of summaries these make no fold's name of a row: 'mean of all folds'."""
 _FOLD_NAME = re.compile(r"(?!-)(fold|split|cv|run|repeat|rep)?[ _.#-]*\d+", re.IGNORECASE)
@@ -144,7 +142,7 @@ def names_row_numbers(name: str) -> bool:
 
 def is_time_or_cost(name: str) -> bool:
     """Whether a column is of seconds or of energy, such as 'fit_time', and so of no scores."""
-    words = _words(name)
+    words = words_of(name)
     measured = _TIMES | _COSTS
     if len(words) > 1:  # 's' in 'fit (s)' is a unit; alone it may be a contender's name
         measured |= _UNITS_OF_TIME
@@ -156,13 +154,17 @@ def _consists_of(words: Sequence[str], decisive: frozenset[str], fillers: frozen
     return not decisive.isdisjoint(words) and (decisive | fillers).issuperset(words)
 
 
-def is_time_of(name: str, contenders: Iterable[str]) -> bool:
-    """Whether a column is of times of one of these contenders: 'svd_time', beside 'svd'.
+def is_time_of(name: str, names: Iterable[str]) -> bool:
+    """Whether a column is of times of a contender that another one is of: 'svd_time', beside 'svd'.
 
     The time has to be at the end, for there are contenders such as 'time-svd'.
+
+    Args:
+        name: The name of the column.
+        names: The names of all columns.
     """
     measured = _TIMES | _COSTS
-    words_of_contender = _words(name)
+    words_of_contender = words_of(name)
     words_of_time = []
     while words_of_contender and words_of_contender[-1] in measured | _TIME_FILLERS:
         words_of_time.append(words_of_contender.pop())
@@ -170,12 +172,13 @@ def is_time_of(name: str, contenders: Iterable[str]) -> bool:
         return False
     # What is before the time is a contender's name, or its beginning: 'svd' of 'svd 50 factors'.
     count = len(words_of_contender)
-    return any(_words(contender)[:count] == words_of_contender for contender in contenders)
+    names_beside = [other for other in names if other != name]
+    return any(words_of(other)[:count] == words_of_contender for other in names_beside)
 
 
 def is_bookkeeping(name: str) -> bool:
     """Whether a column is of settings or counts, such as 'seed', 'n_users' and 'Step'."""
-    return _consists_of(_words(name), _BOOKKEEPING, _BOOKKEEPING_FILLERS)
+    return _consists_of(words_of(name), _BOOKKEEPING, _BOOKKEEPING_FILLERS)
 
 
 def is_spread(name: str, names: Iterable[str]) -> bool:
@@ -187,13 +190,13 @@ def is_spread(name: str, names: Iterable[str]) -> bool:
         name: The name of the column.
         names: The names of all columns.
     """
-    words = _words(name)
+    words = words_of(name)
     if len(words) < 2 or words[-1] not in _SPREADS:
         return False
     if metric_named(name) is not None:  # as in 'test-rmse-std'
         return True
     measured = words[:-1]
-    return any(_words(other)[:-1] == measured for other in names if other != name)
+    return any(words_of(other)[:-1] == measured for other in names if other != name)
 
 
 def is_mean_of_boosting(name: str, names: Iterable[str]) -> bool:
@@ -203,14 +206,14 @@ def is_mean_of_boosting(name: str, names: Iterable[str]) -> bool:
         name: The name of the column.
         names: The names of all columns.
     """
-    words = _words(name)
+    words = words_of(name)
     if words[-1:] != ["mean"]:
         return False
     measured = words[:-1]
     if _DATA_OF_BOOSTING.isdisjoint(measured) and metric_named(name) is None:
         return False
     for other in names:
-        words_of_other = _words(other)
+        words_of_other = words_of(other)
         if words_of_other[:-1] == measured and words_of_other[-1] in _SPREADS:
             return True
     return False
@@ -225,7 +228,7 @@ def is_summary(label: str) -> bool:
     """Whether a row or a column is a summary of folds, and so no fold: 'Mean', 'Std. dev.'."""
     if re.fullmatch(r"\d+(\.\d+)? ?%", label.strip()):
         return True  # a quantile, as pandas' `describe` writes it
-    return _consists_of(_words(label), _SPREADS | _CENTRES, _SUMMARY_FILLERS)
+    return _consists_of(words_of(label), _SPREADS | _CENTRES, _SUMMARY_FILLERS)
 
 
 def is_fold_name(name: str) -> bool:
@@ -254,11 +257,11 @@ def summarises(name: str, scores: Floats, others: Floats) -> bool:
     """
     if not is_summary(name) or not len(others):
         return False
-    if _SPREADS.intersection(_words(name)):
+    if _SPREADS.intersection(words_of(name)):  # no contender is called after a spread
         return True
+    # A predictor may be called Mean, so that the numbers decide.
     rounding = _rounding(scores)
-    statistics = (np.mean, np.median, np.sum, np.min, np.max)
-    for statistic in statistics:
+    for statistic in (np.mean, np.median, np.sum, np.min, np.max):
         if np.all(np.abs(statistic(others, axis=0) - scores) <= rounding):
             return True
     return False
@@ -293,24 +296,27 @@ def chance_of_mean(scores: Floats, others: Floats) -> float:
         scores, others: as of `is_mean_of`.
     """
     step_by_digits = 2 * _rounding_of_all(scores, others)
+    # Each different column once: first its score, then those of the other rows.
     different_columns = np.unique(np.vstack([scores, others]), axis=1).T
     chance = 1.0
-    for score, *others_of_column in different_columns.tolist():
-        chance_by_digits = _chance(others_of_column, step_by_digits)
-        chance *= max(chance_by_digits, _chance_of_share(score, np.array(others_of_column)))
+    for column in different_columns:
+        others_of_column = column[1:]
+        # Scores that are shares of few samples have fewer values than their digits allow.
+        chance_by_digits = _chance_of_value(others_of_column, step_by_digits)
+        chance *= max(chance_by_digits, _chance_of_share(column[0], others_of_column))
     return chance
 
 
 def chance_of_mean_and_spread(scores: Floats, others: Floats) -> float:
     """As `chance_of_mean`, where the row below them has the standard deviations of the others."""
     step_by_digits = 2 * _rounding_of_all(scores, others)
-    chances_of_spreads = [_chance(column, step_by_digits) for column in others.T.tolist()]
+    chances_of_spreads = [_chance_of_value(column, step_by_digits) for column in others.T]
     return chance_of_mean(scores, others) * math.prod(chances_of_spreads)
 
 
-def _chance(others: Sequence[float], step: float) -> float:
-    """That a number meets one of those in the range of the others that are a step apart."""
-    return step / max(max(others) - min(others), step)
+def _chance_of_value(others: Floats, step: float) -> float:
+    """The chance of one of the values in the range of the others, which are a step apart."""
+    return step / max(float(np.ptp(others)), step)
 
 
 def _chance_of_share(score: float, others: Floats) -> float:
@@ -322,13 +328,13 @@ def _chance_of_share(score: float, others: Floats) -> float:
     """
     count_of_others = _count_of_samples(others)
     count = _count_of_samples(np.append(others, score))
-    if not (count and count_of_others):
+    if count == 0 or count_of_others == 0:  # no shares of few samples
         return 0
-    # A mean is a share of more samples than the others; so is a score where each of the others
-    # happens to be a share of fewer.
-    shares = np.unique(others[others % 1 != 0])
-    chance_of_fewer = (count_of_others / count) ** len(shares)
-    return chance_of_fewer * _chance(others.tolist(), 1 / count)
+    # A mean is a share of more samples than the others. A score of a fold is so too where each of
+    # the others happens to be a share of fewer, as 15 of 30 is 1 of 2.
+    different_shares = np.unique(others[others % 1 != 0])
+    chance_of_fewer = (count_of_others / count) ** len(different_shares)
+    return chance_of_fewer * _chance_of_value(others, 1 / count)
 
 
 def _count_of_samples(scores: Floats) -> int:
@@ -336,10 +342,14 @@ def _count_of_samples(scores: Floats) -> int:
     rounding = _rounding(scores)
     shares = np.unique(scores[scores % 1 != 0])[:_TELLING_SHARES]
     counts = np.arange(1, _MOST_SAMPLES + 1)
+    # A share times the count of its samples is a whole number; shape (counts, shares). The share's
+    # rounding is in the product as often as there are samples.
     products = np.outer(counts, shares)
     is_whole = np.abs(products - np.round(products)) <= counts[:, None] * rounding
-    # So many of the counts up to each would fit any numbers with these digits.
-    fits_by_chance = np.cumsum(np.minimum(2 * rounding * counts, 1) ** len(shares))
+    # The chance that each count fits shares that are any numbers with these digits; and summed, how
+    # many of the counts up to each are expected to.
+    chance_of_fit = np.minimum(2 * rounding * counts, 1) ** len(shares)
+    fits_by_chance = np.cumsum(chance_of_fit)
     fitting_counts = counts[is_whole.all(axis=1) & (fits_by_chance < _FEW_BY_CHANCE)]
     if not len(fitting_counts):
         return 0
@@ -364,7 +374,7 @@ def _decimals(scores: Floats) -> int:
     """How many digits a score has after the point, at most; not more than 12."""
     longest = 0
     for score in scores.tolist():
-        fraction = f"{score:.12f}".rstrip("0").partition(".")[2]
+        _, _, fraction = f"{score:.12f}".rstrip("0").partition(".")
         longest = max(longest, len(fraction))
     return longest
 

@@ -14,6 +14,7 @@ from ecv_core.analysis.score_columns import (
     names_row_numbers,
     names_states,
     roles_of,
+    words_of,
 )
 from ecv_core.analysis.score_rows import TablePart, left_out_words
 from ecv_core.analysis.score_searches import names_by_parameters
@@ -42,17 +43,13 @@ _TELLING_NOTES = {"W&B": {"Name", "State"}, "MLflow": {"Name", "Run ID", "Status
 _OPTUNA_ATTRIBUTE = "user_attrs_"
 """Columns of what a user keeps with a trial begin with this."""
 _FINISHED = frozenset(
-    (
-        *("finished", "complete", "completed", "success", "successful", "succeeded", "ok"),
-        *("done", "terminated", "passed"),
-    )
+    words_of("finished complete completed success successful succeeded ok done terminated passed")
 )
+# No 'stopped': a run that has stopped early has its score.
 _UNFINISHED = frozenset(
-    (
-        *("failed", "fail", "failure", "error", "errored", "crashed", "killed", "running"),
-        *("scheduled", "waiting", "pruned", "queued", "pending", "aborted"),
-        # No 'stopped': a run that has stopped early has its score.
-        *("canceled", "cancelled", "preempted", "preempting", "paused"),
+    words_of(
+        "failed fail failure error errored crashed killed running scheduled waiting pruned queued "
+        "pending aborted canceled cancelled preempted preempting paused"
     )
 )
 
@@ -118,6 +115,7 @@ def _column_of_states(table: pa.Table) -> str | None:
     for name in filter(names_states, table.column_names):
         states = texts_of(table, name)
         words = set(map(_state_word, states))
+        # Any other word, such as 'Ohio', shows that the column is not of the states of runs.
         if words <= _FINISHED | _UNFINISHED and not words <= _FINISHED:
             return name
     return None
@@ -152,9 +150,10 @@ def _runs_of_page(table: pa.Table, tracker: str) -> TablePart:
 
     Its column 'User' has who started a run, and none of the users who are scored.
     """
-    notes, others = divided(table.column_names, _NOTES_OF_TRACKERS[tracker].__contains__)
-    runs = table.select(others)
-    if "contender" not in roles_of(others):
+    notes = [name for name in table.column_names if name in _NOTES_OF_TRACKERS[tracker]]
+    runs = table.drop_columns(notes)
+    if "contender" not in roles_of(runs.column_names):
+        # No column of the user's names the contenders, so the tracker's name of a run does.
         notes.remove("Name")
         runs = runs.append_column("contender", table["Name"])
     return TablePart(runs, _notes_words(notes, f"{tracker} notes of every run"))

@@ -278,13 +278,14 @@ def _without_summary_contenders(contenders: Sequence[Scores]) -> tuple[list[Scor
     Returns:
         The contenders, and the names of the summaries.
     """
-    others = np.array(
+    # What is called a summary may be a contender all the same; what is not called so surely is.
+    scores_of_others = np.array(
         [contender.folds for contender in contenders if not is_summary(contender.name)]
     )
     kept = []
     summaries = []
     for contender in contenders:
-        if summarises(contender.name, contender.folds, others):
+        if summarises(contender.name, contender.folds, scores_of_others):
             summaries.append(contender.name)
         else:
             kept.append(contender)
@@ -311,11 +312,14 @@ def _contenders(labels: dict[str, RowLabels], row_scores: Floats, file: str) -> 
     _check_size(shape, file)
     _check_names(names, file)
     _check_finite(labels, row_scores, file)
-    cells = np.ravel_multi_index((contender_codes, fold_codes, user_codes), shape)
-    _check_no_cell_twice(cells, labels, file)
+    # The cell of a row is the place of its score among those of all contenders, folds and users.
+    cells = (contender_codes, fold_codes, user_codes)
     scores = np.full(shape, np.nan)
-    scores.flat[cells] = row_scores
-    _check_complete(~np.isnan(scores), names, folds, users, file)
+    scores[cells] = row_scores
+    is_filled = ~np.isnan(scores)
+    if np.count_nonzero(is_filled) < len(row_scores):  # some rows have the same cell
+        raise _cell_twice(np.ravel_multi_index(cells, shape), labels, file)
+    _check_complete(is_filled, names, folds, users, file)
     contenders = []
     for name, user_scores in zip(names, scores, strict=True):
         contender = Scores(name=name, folds=np.nanmean(user_scores, axis=1))
@@ -354,24 +358,22 @@ def _check_finite(labels: Mapping[str, RowLabels], row_scores: Floats, file: str
     )
 
 
-def _check_no_cell_twice(cells: Indices, labels: Mapping[str, RowLabels], file: str) -> None:
-    """Refuse two rows with the same contender, fold and user.
+def _cell_twice(cells: Indices, labels: Mapping[str, RowLabels], file: str) -> InputError:
+    """The refusal of two rows with the same contender, fold and user.
 
     Args:
-        cells: One number for these three, of each row; shape (rows,).
+        cells: One number for these three, of each row; shape (rows,). Some have the same.
         labels, file: as of `_contenders`.
     """
-    ascending = np.sort(cells)
-    repeated = ascending[1:][ascending[1:] == ascending[:-1]]
-    if len(repeated) == 0:
-        return
-    row = int(np.argmax(cells == repeated[0]))
+    filled_cells, row_counts = np.unique(cells, return_counts=True)
+    first_repeated_cell = filled_cells[row_counts > 1][0]
+    row = int(np.argmax(cells == first_repeated_cell))
     way_out = (
         f"; keep one, give each repetition and dataset folds of its own, or add column '{USER}'"
     )
     if USER in labels:
         way_out = f", user {_label(labels, USER, row)}; keep one"
-    raise InputError(
+    return InputError(
         f"{file} has more than one row for contender '{_label(labels, 'contender', row)}', "
         f"fold {_label(labels, 'fold', row)}{way_out}"
     )

@@ -93,7 +93,7 @@ def _rows_of_any_form(value: object) -> Sequence[Row]:
 def _rows_of_objects(objects: Mapping[str, Row]) -> Sequence[Row]:
     """The rows of objects that each are a row of a table, or what a contender scored."""
     rows: list[Row] = []
-    if not _keys_are_folds(objects):
+    if not _keys_are_folds(objects):  # but contenders
         for name, scores in objects.items():
             rows += _rows_of_contender(name, scores)
         return rows
@@ -110,9 +110,9 @@ def _keys_are_folds(objects: Mapping[str, Row]) -> bool:
     """Whether keys are the rows' numbers or folds, as pandas writes a table with orient="index"."""
     if not all(map(is_fold_name, objects)):
         return False
+    # Where an object has folds itself, by name or as a list, its key is a contender called '1'.
     for fields in objects.values():
         for name, value in fields.items():
-            # Folds within an object, by name or as a list: its key is a contender, called '1'.
             if is_fold_name(name) or isinstance(value, list):
                 return False
     return True

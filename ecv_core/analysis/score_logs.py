@@ -34,7 +34,9 @@ def table_of_log(text: str, file: str) -> pa.Table:
             metrics = _METRIC.findall(match["metrics"])
             results.append({name: float(value) for name, value in metrics})
     if len(results) < 2:
-        count = ("no", "one")[len(results)]
+        count = "no"
+        if results:
+            count = "one"
         raise InputError(
             f"{file} has {count} 'test result' of RecBole, and so no folds; give one log with the "
             "results of all folds of a model, or a table of scores"

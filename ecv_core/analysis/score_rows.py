@@ -67,6 +67,8 @@ class TablePart(NamedTuple):
     table: pa.Table
     left_out: list[str]
     """What of it is not, as parts of a sentence: 'Mean (no folds)'."""
+    notes: Sequence[str] = ()
+    """What may be wrong with it, in sentences."""
 
 
 class OneMetric(NamedTuple):
@@ -190,27 +192,17 @@ def without_summary_rows(table: pa.Table, fold_column: str, file: str) -> TableP
     if len(summaries) == len(labels):
         raise InputError(f"{file} has only {listed(summaries)}, and no folds; give a row per fold")
     is_summary_row = compute.is_in(fold_labels, pa.array(summaries))
-    folds = table.filter(compute.invert(is_summary_row))
+    fold_rows = table.filter(compute.invert(is_summary_row))
     # A summary such as '0.30 ± 0.01' had made texts of a column of numbers.
     for name in table.column_names:
         if name != fold_column:
-            folds = _with_texts_as_numbers(folds, name)
-    return TablePart(folds, left_out_words([label.strip() for label in summaries], "no folds"))
-
-
-class FoldRows(NamedTuple):
-    """The rows of folds of a table without labels."""
-
-    table: pa.Table
-    left_out: list[str]
-    """The others, as in `TablePart`."""
-    notes: list[str]
-    """What may be wrong with them, in sentences."""
+            fold_rows = _with_texts_as_numbers(fold_rows, name)
+    return TablePart(fold_rows, left_out_words([label.strip() for label in summaries], "no folds"))
 
 
 def without_nameless_means(
     table: pa.Table, label_column: str | None, columns: Sequence[str], file: str
-) -> FoldRows:
+) -> TablePart:
     """The rows of folds, without a last one that has no label and the means of those above it.
 
     Below it may be another one with their standard deviations. Of few digits, a fold may have the
@@ -222,24 +214,34 @@ def without_nameless_means(
         columns: The columns of scores.
         file: How a sentence names it.
     """
-    every_row = FoldRows(table, [], [])
+    every_row = TablePart(table, [])
     if not all(is_number(table, name) for name in columns):
         return every_row
     scores = np.column_stack([numbers_of(table, name, file) for name in columns])
-    nameless_count = len(table)
+    nameless_count = len(table)  # how many of the last rows have no label
     if label_column is not None:
         nameless_count = _count_last_blank(texts_of(table, label_column))
     if nameless_count > 1 and _ends_in_means_and_spreads(scores):
         left_out = "the last two rows, the means and spreads of those above"
-        return FoldRows(table.slice(0, len(table) - 2), [left_out], [])
-    if nameless_count and _ends_in_means(scores):
-        return _without_means(table, chance_of_mean(scores[-1], scores[:-1]))
+        return TablePart(table.slice(0, len(table) - 2), [left_out])
+    if not nameless_count or not _ends_in_means(scores):
+        return every_row
+    chance = chance_of_mean(scores[-1], scores[:-1])
+    if chance < _NO_CHANCE:
+        return TablePart(table.slice(0, len(table) - 1), ["the last row, the means of those above"])
+    if chance < _LITTLE_CHANCE:
+        note = (
+            "The last row counts as a fold, although it has the means of those above; if it is "
+            "none, leave it out."
+        )
+        return TablePart(table, [], [note])
     return every_row
 
 
 def _ends_in_means_and_spreads(scores: Floats) -> bool:
     """Whether the last two rows are means and standard deviations of those above them."""
-    *_, means, spreads = scores
+    means = scores[-2]
+    spreads = scores[-1]
     others = scores[:-2]
     if not _ends_in_means(scores[:-1]) or not are_spreads_of(spreads, others):
         return False
@@ -249,20 +251,6 @@ def _ends_in_means_and_spreads(scores: Floats) -> bool:
 def _ends_in_means(scores: Floats) -> bool:
     """Whether the last row has the means of at least two above it."""
     return len(scores) > 2 and is_mean_of(scores[-1], scores[:-1])
-
-
-def _without_means(table: pa.Table, chance: float) -> FoldRows:
-    """Without the last row, which is the means of those above, perhaps by a chance that it has."""
-    if chance < _NO_CHANCE:
-        left_out = "the last row, the means of those above"
-        return FoldRows(table.slice(0, len(table) - 1), [left_out], [])
-    notes = []
-    if chance < _LITTLE_CHANCE:
-        notes.append(
-            "The last row counts as a fold, although it has the means of those above; if it is "
-            "none, leave it out."
-        )
-    return FoldRows(table, [], notes)
 
 
 def _count_last_blank(labels: Sequence[str]) -> int:
@@ -276,14 +264,12 @@ def _count_last_blank(labels: Sequence[str]) -> int:
 
 
 def _labels_of_no_fold(labels: Sequence[str]) -> list[str]:
-    """Those that label no fold, such as 'Mean'.
-
-    Beside two names such as '1' and '2' every other label is none: neither 'Mittelwert' nor
-    'p-value' is a fold. Where folds have names of their own, only the usual summaries are none.
-    """
-    named, others = divided(labels, is_fold_name)
-    if len(named) > 1:
+    """Those that label no fold, such as 'Mean'."""
+    fold_names, others = divided(labels, is_fold_name)
+    # Beside names such as '1' and '2', neither 'Mittelwert' nor 'p-value' is a fold.
+    if len(fold_names) > 1:
         return others
+    # The folds have names of their own, so that only the usual summaries are none.
     return [label for label in labels if is_summary(label)]
 
 
@@ -335,13 +321,14 @@ def rows_of_long(
     score = _score_column(table, roles.get(SCORE), other_columns, file, metric)
     clues.append(MetricClue(f"the column '{score}'", score))
     surest_clue = clues[0]
-    # A column called 'score' is not used either, where another is called after the metric.
-    unused = {*other_columns, roles.get(SCORE)} - {score}
-    unused_columns = _unused_columns(name for name in table.column_names if name in unused)
+    used = {score}
     labels = {}
     for role, name in roles.items():
         if role != SCORE:
             labels[role] = labels_of(table, name, role, file)
+            used.add(name)
+    # A column called 'score' is not used either, where another is called after the metric.
+    unused_columns = _unused_columns([name for name in table.column_names if name not in used])
     return ScoreRows(
         labels=labels,
         scores=numbers_of(table, score, file),
@@ -413,7 +400,10 @@ def _score_column(
     for name in other_columns:
         if not (is_time_or_cost(name) or is_bookkeeping(name)):
             candidates.append(name)
-    with_numbers = [name for name in candidates if _may_be_scores(table, name)]
+    with_numbers = []
+    for name in candidates:
+        if is_number(table, name) and not holds_row_numbers(table, name):
+            with_numbers.append(name)
     called_after_metric = first_of_metric(with_numbers, metric)
     if called_after_metric is not None:
         return called_after_metric
@@ -455,11 +445,9 @@ def is_of_training(name: str) -> bool:
     return "train" in name.lower()
 
 
-def _may_be_scores(table: pa.Table, name: str) -> bool:
-    """Whether a column holds numbers that do not number the rows."""
-    if is_whole(table, name) and names_row_numbers(name):
-        return False
-    return is_number(table, name)
+def holds_row_numbers(table: pa.Table, name: str) -> bool:
+    """Whether a column numbers the rows, by its name and its values."""
+    return is_whole(table, name) and names_row_numbers(name)
 
 
 def _missing_column(file: str, role: str) -> InputError:
@@ -469,7 +457,7 @@ def _missing_column(file: str, role: str) -> InputError:
     )
 
 
-def _unused_columns(names: Iterable[str]) -> list[str]:
+def _unused_columns(names: Sequence[str]) -> list[str]:
     """Parts of the sentence about the columns that are left out.
 
     Those that number the rows lose nothing, and so are not told.

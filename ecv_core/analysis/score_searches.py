@@ -105,13 +105,13 @@ def _without_earlier_iterations(table: pa.Table) -> TablePart:
     """The candidates that were scored on the same samples: of a halving search those at its end.
 
     In each iteration it draws more samples, and their folds are others than those before, so that
-    scores of two iterations are no pairs. Where it raises a parameter, such as the number of trees,
-    all candidates have the same folds.
+    scores of two iterations are no pairs.
     """
     from pyarrow import compute
 
     if not {"iter", "n_resources"}.issubset(table.column_names):
         return TablePart(table, [])
+    # Where a parameter is raised instead, such as the number of trees, all have the same samples.
     resources = table["n_resources"].to_pylist()
     for name in table.column_names:
         if name.startswith("param_") and table[name].to_pylist() == resources:
@@ -169,7 +169,7 @@ def _params_of_candidates(table: pa.Table, prefix: str) -> list[Params]:
         if not column.startswith(prefix):
             continue
         for params, value in zip(candidates, table[column].to_pylist(), strict=True):
-            if value is not None:  # the candidate does not have this parameter
+            if value is not None:  # a candidate has no value of a parameter that it does not have
                 params[column.removeprefix(prefix)] = value
     return candidates
 

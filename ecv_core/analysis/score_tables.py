@@ -107,8 +107,8 @@ def _csv(path: Path, head: bytes, file: str) -> pa.Table:
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise _not_utf8(file)
     text = head.decode("utf-8", errors="replace")
-    first_line = next((line for line in text.splitlines() if line.strip()), "")
-    rows = text[text.index(first_line) + len(first_line) :]
+    lines = [line for line in text.splitlines() if line.strip()]
+    first_line, *rows = lines or [""]
     separator = max(",;\t", key=first_line.count)
     _check_columns(first_line.count(separator) + 1, file)
     try:
@@ -132,13 +132,11 @@ def _not_utf8(file: str) -> InputError:
     return InputError(f"{file} is not text in UTF-8; save it as CSV in UTF-8, or as Parquet")
 
 
-def _decimal_point(rows: str, separator: str, file: str) -> str:
+def _decimal_point(rows: Sequence[str], separator: str, file: str) -> str:
     """The sign before the decimals of most numbers: a point, or a comma.
 
-    Beside numbers with a decimal point, '100,100' is a text, such as the value of a parameter.
-
     Args:
-        rows: The first lines of a table.
+        rows: The first lines of a table below that with the names.
         separator: What separates its columns.
         file: How a sentence names it.
 
@@ -148,15 +146,19 @@ def _decimal_point(rows: str, separator: str, file: str) -> str:
     """
     with_point: list[str] = []
     with_comma: list[str] = []
-    for fields in reader(rows.splitlines(), delimiter=separator):
+    for fields in reader(rows, delimiter=separator):
         with_point += filter(_WITH_POINT.fullmatch, fields)
         with_comma += filter(_WITH_COMMA.fullmatch, fields)
-    only_thousands = all(map(_MAY_BE_THOUSANDS.fullmatch, with_comma))
-    if not with_comma or (with_point and (separator == "," or only_thousands)):
+    if not with_comma:
         return "."
-    if not all(map(_MAY_BE_THOUSANDS.fullmatch, with_point)):
+    commas_may_be_of_thousands = all(map(_MAY_BE_THOUSANDS.fullmatch, with_comma))
+    points_may_be_of_thousands = all(map(_MAY_BE_THOUSANDS.fullmatch, with_point))
+    if not points_may_be_of_thousands:
         return "."
-    if only_thousands and separator == ",":
+    # Beside numbers with a point, '100,100' is a text, such as the value of a parameter.
+    if with_point and (separator == "," or commas_may_be_of_thousands):
+        return "."
+    if commas_may_be_of_thousands and separator == ",":
         raise InputError(
             f"'{with_comma[0].strip()}' in {file} may be thousands or have decimals; write such "
             "numbers with a decimal point and without a sign for thousands"
@@ -261,9 +263,9 @@ def labels_of(table: pa.Table, column: str, role: str, file: str) -> RowLabels:
     codes = np.from_dlpack(encoded.indices).astype(np.int32, copy=False)
     if not pa.types.is_dictionary(values.type):
         return RowLabels(names, codes)
-    # A category of pandas lists values that no row has.
-    used, codes_of_used = np.unique(codes, return_inverse=True)
-    return RowLabels([names[code] for code in used], codes_of_used.astype(np.int32))
+    # A category of pandas lists values that no row has, so the others are numbered anew.
+    used_codes, new_codes = np.unique(codes, return_inverse=True)
+    return RowLabels([names[code] for code in used_codes], new_codes.astype(np.int32))
 
 
 def numbers_of(table: pa.Table, column: str, file: str) -> Floats:

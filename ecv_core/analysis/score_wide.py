@@ -33,6 +33,7 @@ from ecv_core.analysis.score_rows import (
     SeveralMetrics,
     chosen_metric,
     first_of_metric,
+    holds_row_numbers,
     is_of_training,
     left_out_words,
     rows_of_one_metric,
@@ -47,7 +48,6 @@ from ecv_core.analysis.score_tables import (
     is_number,
     is_numeric,
     is_text,
-    is_whole,
     labels_of,
     numbers_of,
     repeated,
@@ -181,7 +181,7 @@ def _possible_score_columns(table: pa.Table, label_column: str | None, file: str
     times = []
     others = []
     for name in names:
-        if _is_time_or_cost_among(names, name):
+        if is_time_or_cost(name) or is_time_of(name, names):
             times.append(name)
         elif is_bookkeeping(name) or is_end_of_range(name) or is_spread(name, names):
             others.append(name)
@@ -193,7 +193,8 @@ def _possible_score_columns(table: pa.Table, label_column: str | None, file: str
     left_out += left_out_words(others, "settings, counts or spreads")
     # Whole numbers under a name such as 'n' number the rows. Where no other column is left, they
     # are the scores of a contender of that name.
-    return _ScoreNames(_without_row_numbers(table, scores) or scores, left_out, times=times)
+    no_row_numbers = [name for name in scores if not holds_row_numbers(table, name)]
+    return _ScoreNames(no_row_numbers or scores, left_out, times=times)
 
 
 def _check_not_rounds_of_boosting(scores: Sequence[str], names: Sequence[str], file: str) -> None:
@@ -213,16 +214,6 @@ def _check_not_rounds_of_boosting(scores: Sequence[str], names: Sequence[str], f
             "boosting; give the score of each fold instead, with a column per contender and a row "
             "per fold"
         )
-
-
-def _is_time_or_cost_among(names: Sequence[str], name: str) -> bool:
-    """Whether a column is of times or costs, by its name and those of all columns."""
-    names_beside = [other for other in names if other != name]
-    return is_time_or_cost(name) or is_time_of(name, names_beside)
-
-
-def _without_row_numbers(table: pa.Table, names: Iterable[str]) -> list[str]:
-    return [name for name in names if not (is_whole(table, name) and names_row_numbers(name))]
 
 
 def _rows_of_cells(
@@ -315,8 +306,8 @@ def _rows_are_contenders(
 
 def _are_folds(names: Iterable[str]) -> bool:
     """Whether names are those of folds, and perhaps of summaries of them."""
-    folds = [name for name in names if not is_summary(name)]
-    return bool(folds) and all(is_fold_name(name) for name in folds)
+    no_summaries = [name for name in names if not is_summary(name)]
+    return bool(no_summaries) and all(map(is_fold_name, no_summaries))
 
 
 def _check_numbers(table: pa.Table, names: Iterable[str], file: str) -> None:
@@ -325,6 +316,7 @@ def _check_numbers(table: pa.Table, names: Iterable[str], file: str) -> None:
         if is_number(table, name):
             continue
         texts = texts_of(table, name)
+        # Where every text looks like a number, such as '1.2.3', the first one is shown.
         no_number = next((text for text in texts if not is_numeric(text)), texts[0])
         raise InputError(
             f"'{no_number[:100]}' in the column '{name}' of {file} is not a number; give a column "
@@ -366,10 +358,13 @@ def _fold_columns(names: Sequence[str], file: str, wanted: str | None) -> _Score
 
 def _fold_columns_of_one_metric(names: Sequence[str], file: str, wanted: str | None) -> _ScoreNames:
     """As `_fold_columns`, of the chosen metric, where columns are called 'rmse_fold_1'."""
-    metric_of = {name: metric_of_fold(name) for name in names}
-    metrics = list(dict.fromkeys(filter(None, metric_of.values())))
-    chosen = chosen_metric(metrics, wanted, file)
-    folds, others = divided(names, lambda name: metric_of[name] == chosen)
+    metrics = {}  # of each column; without those that name none
+    for name in names:
+        metric = metric_of_fold(name)
+        if metric:
+            metrics[name] = metric
+    chosen = chosen_metric(list(dict.fromkeys(metrics.values())), wanted, file)
+    folds, others = divided(names, lambda name: metrics.get(name) == chosen)
     clue = MetricClue(f"'{chosen}' in the columns' names", chosen)
     return _ScoreNames(folds, left_out_words(others, "other metrics, or no folds"), clue)
 
@@ -388,8 +383,9 @@ def _contender_names(
     Raises:
         SeveralMetrics.
     """
-    norms, others = divided(names, is_norm)  # beside metrics 'l1' and 'l2' are losses
-    if (others or not norms) and all(map(is_metric_name, others)):
+    # Beside metrics 'l1' and 'l2' are losses, so that these two alone do not show metrics.
+    not_norms = [name for name in names if not is_norm(name)]
+    if not_norms and all(map(is_metric_name, not_norms)):
         return _metric_of_only_contender(names, times, file, wanted)
     every_name = _ScoreNames(list(names), [])
     metric_words = {}  # name -> the words in it that name a metric: 'rmse' of 'knn rmse'
@@ -398,14 +394,14 @@ def _contender_names(
         if metric is None:
             return every_name
         metric_words[name] = metric.words
-    contenders_by_metric = Counter(metric_words.values())
-    fewest_contenders = min(contenders_by_metric.values())
-    if len(contenders_by_metric) > 1 and _are_of_one_contender(metric_words):
-        return _metric_of_only_contender(names, times, file, wanted)
-    if len(contenders_by_metric) > 1 and fewest_contenders == 1:
-        # A metric of one contender alone is a part of its name, such as the loss it minimises.
-        return every_name
-    chosen = chosen_metric(list(contenders_by_metric), wanted, file)
+    contender_counts = Counter(metric_words.values())  # metric -> how many contenders have it
+    if len(contender_counts) > 1:
+        if _are_of_one_contender(metric_words):
+            return _metric_of_only_contender(names, times, file, wanted)
+        if min(contender_counts.values()) == 1:
+            # A metric of one contender alone is a part of its name, such as the loss it minimises.
+            return every_name
+    chosen = chosen_metric(list(contender_counts), wanted, file)
     contenders, others = divided(names, lambda name: metric_words[name] == chosen)
     clue = MetricClue(f"'{chosen}' in the contenders' names", chosen)
     return _ScoreNames(contenders, left_out_words(others, "other metrics"), clue)
