@@ -60,6 +60,7 @@ def correlated_bayes(differences: ArrayLike, *, k: float, margin: float) -> Chan
         raise InputError(f"a margin of practical equivalence is at least 0, but is {margin}")
     mean = float(values.mean())
     standard_error = corrected_error(values, k)
+    # The posterior of the difference is Student's t about the mean; these are its two tails.
     first = float(scipy.special.stdtr(count - 1, (mean - margin) / standard_error))
     second = float(scipy.special.stdtr(count - 1, (-mean - margin) / standard_error))
     return Chances(first=first, equivalent=max(0.0, 1 - first - second), second=second)
@@ -82,7 +83,8 @@ def signed_rank_p(differences: ArrayLike, *, rounding: ArrayLike = 0.0) -> float
     values = values[differs]
     if not len(values):
         return 1.0
-    # The test looks at signs and at ranks of sizes, so that any number of a tie may stand for it.
+    # The test looks at signs and at ranks of sizes, so that the number of its tie may stand for a
+    # size.
     ties = _ties(np.abs(values), rounding_of_pair[differs])
     return float(scipy.stats.wilcoxon(np.sign(values) * ties).pvalue)
 
@@ -93,17 +95,15 @@ def _ties(sizes: Floats, rounding: Floats) -> Floats:
     Many sizes that lie close together are no tie, though each may be within rounding of the next.
     """
     ties = np.empty(len(sizes))
-    order = np.argsort(sizes)
     tie = 0
-    least_size = -math.inf
+    least_of_tie = -math.inf
     rounding_of_least = 0.0
-    sorted_pairs = zip(order.tolist(), sizes[order].tolist(), rounding[order].tolist(), strict=True)
-    for place, size, rounding_of_size in sorted_pairs:
-        if size - least_size > max(rounding_of_least, rounding_of_size):
+    for pair in np.argsort(sizes).tolist():  # the numbers of the pairs, from the least size on
+        if sizes[pair] - least_of_tie > max(rounding_of_least, rounding[pair]):
             tie += 1
-            least_size = size
-            rounding_of_least = rounding_of_size
-        ties[place] = tie
+            least_of_tie = sizes[pair]
+            rounding_of_least = rounding[pair]
+        ties[pair] = tie
     return ties
 
 
@@ -167,24 +167,19 @@ def friedman(scores: ArrayLike) -> RankTest:
         scores: Higher is better; shape (datasets, learners), at least (2, 3).
 
     Raises:
-        InputError: For fewer datasets or learners, or a score that is not finite.
+        InputError: For a score that is not finite.
 
     Source: Friedman (1937) and Nemenyi (1963), as Demsar (2006) describes them.
     """
     values: Floats = np.asarray(scores, dtype=np.float64)
     datasets, learners = values.shape
-    if datasets < 2 or learners < 3:
-        raise InputError(
-            "Friedman's test needs at least two datasets and three learners on all of them, but "
-            f"there are {datasets} and {learners}"
-        )
     if not np.isfinite(values).all():
         raise InputError("Friedman's test needs a finite score of each learner on each dataset")
     ranks = mean_ranks(values)  # of each dataset, where means that only rounding keeps apart tie
     ranks_over_datasets = ranks.mean(axis=0)
     statistic = 0.0
     p = 1.0
-    if np.ptp(ranks_over_datasets) > 0:
+    if np.ptp(ranks_over_datasets) > 0:  # else the statistic is 0, where scipy may divide 0 by 0
         outcome = scipy.stats.friedmanchisquare(*ranks.T)
         statistic = float(outcome.statistic)
         p = float(outcome.pvalue)

@@ -187,7 +187,7 @@ def _write_job(
         "model": model,
         "params": params,
         "n": spec.n,
-        "seed": fold.seed % 2**31,
+        "seed": fold.seed % 2**31,  # libraries take 32 bits with a sign
         "metric": metric,
         "train_items": spec.candidates == "train",
         "check": check,
@@ -230,8 +230,9 @@ def _run_script(python: Path, folder: Path, title: str) -> None:
 
 
 def _last_line(text: str) -> str:
+    """The last line that a process has written, which says why it failed."""
     lines = [line for line in text.splitlines() if line.strip()]
-    if not lines:
+    if not lines:  # it had no time to say anything
         return "it was killed, perhaps for want of memory"
     return lines[-1].strip()
 

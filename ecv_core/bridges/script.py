@@ -42,7 +42,7 @@ def fit_recbole(job: Job, parts: Parts, folder: Path) -> tuple[Lists, float]:
     model_class = recbole_class(job["model"])
     settings = recbole_settings(job, folder)
     write_for_recbole(parts, folder / "fold")
-    # What is configured without the job's parameters are their defaults: every name that exists.
+    # Without the job's parameters a configuration has their defaults, and so every name there is.
     defaults = Config(model=job["model"], dataset="fold", config_dict=settings).final_config_dict
     check_params(job, defaults.keys() - settings.keys())
     config = Config(model=job["model"], dataset="fold", config_dict={**job["params"], **settings})
@@ -127,24 +127,26 @@ def recbole_lists(job: Job, parts: Parts, model: Any, dataset: Any, testing: Any
     from recbole.utils.case_study import full_sort_scores
 
     users = np.unique(parts["test"][:, 0])
-    user_numbers = dataset.token2id("user_id", users.astype(str))
+    # RecBole numbers users and items anew.
+    recbole_users = dataset.token2id("user_id", users.astype(str))
     # The first item is RecBole's padding, which it gives no score.
     real_items = dataset.id2token("item_id", np.arange(1, dataset.item_num)).astype(int)
     items = np.concatenate([[-1], real_items])
-    is_no_candidate = np.zeros(len(items), dtype=bool)
+    is_candidate = np.ones(len(items), dtype=bool)
     if job["train_items"]:
-        is_no_candidate = ~np.isin(items, parts["train"][:, 1])
+        is_candidate = np.isin(items, parts["train"][:, 1])
     block_count = len(users) * len(items) // CELLS + 1
     lists = {}
     for block in np.array_split(np.arange(len(users)), block_count):
-        scores = full_sort_scores(user_numbers[block], model, testing, device=model.device)
-        scores = scores.cpu().numpy()
-        scores[:, is_no_candidate] = -np.inf
+        scores = full_sort_scores(recbole_users[block], model, testing, device=model.device)
+        scores = scores.cpu().numpy()  # shape (users of the block, items)
+        scores[:, ~is_candidate] = -np.inf
         for user, user_scores in zip(users[block], scores, strict=True):
             # Of items with equal scores the one with the lower number comes first, as in e-fold.
-            best = np.lexsort((items, -user_scores))[: job["n"]]
+            best_columns = np.lexsort((items, -user_scores))[: job["n"]]
             # RecBole scores what a user has already with minus infinity; it belongs to no list.
-            lists[int(user)] = items[best[np.isfinite(user_scores[best])]]
+            is_listed = np.isfinite(user_scores[best_columns])
+            lists[int(user)] = items[best_columns[is_listed]]
     return lists
 
 
@@ -183,12 +185,10 @@ def cornac_model(job: Job) -> Any:
             f"{job['model']} needs sessions or baskets; only models of users and items can be used"
         )
     accepted = inspect.signature(model_class).parameters
-    check_params(job, accepted.keys() - {"seed"})
-    defaults = {}
-    for name, value in {"verbose": False, "seed": job["seed"]}.items():
-        if name in accepted:
-            defaults[name] = value
-    return model_class(**{**defaults, **job["params"]})
+    check_params(job, accepted.keys() - {"seed"})  # the seed is the fold's
+    arguments = {"verbose": False, "seed": job["seed"], **job["params"]}
+    # Not every model takes a seed, or can be told to be quiet.
+    return model_class(**{name: arguments[name] for name in arguments.keys() & accepted.keys()})
 
 
 def cornac_lists(job: Job, parts: Parts, model: Any, cornac_fold: Any) -> Lists:
@@ -197,9 +197,10 @@ def cornac_lists(job: Job, parts: Parts, model: Any, cornac_fold: Any) -> Lists:
     Args:
         cornac_fold: The parts as Cornac's `BaseMethod`, which numbers users and items its own way.
     """
+    # Cornac numbers users and items anew: their numbers in e-fold -> those in Cornac.
     number_of_user = cornac_fold.global_uid_map
     number_of_item = cornac_fold.global_iid_map
-    items = np.array(list(number_of_item))
+    items = np.array(list(number_of_item))  # in the order of Cornac's numbers
     candidate_count = len(items)
     if job["train_items"]:
         candidate_count = cornac_fold.train_set.num_items  # these have the first numbers

@@ -107,10 +107,10 @@ def _rows_by_fold(table: pd.DataFrame, folds: Sequence[int]) -> dict[int, pd.Dat
     """The rows of each fold. Raises: InputError for a table of other folds than the run's."""
     check_columns(table, ("fold", "user_id"), f"{TABLE} has fold, user_id, and item_id or score")
     fold_of_row = finite_column(table, "fold")
-    in_table = sorted(set(fold_of_row.tolist()))
-    if in_table != sorted(folds):
+    folds_of_table = set(fold_of_row.tolist())
+    if folds_of_table != set(folds):
         raise InputError(
-            f"{TABLE} has folds {_some_numbers(in_table)}, but the run {_some_numbers(folds)}"
+            f"{TABLE} has folds {_some_numbers(folds_of_table)}, but the run {_some_numbers(folds)}"
         )
     rows = {}
     for fold in folds:
@@ -118,7 +118,7 @@ def _rows_by_fold(table: pd.DataFrame, folds: Sequence[int]) -> dict[int, pd.Dat
     return rows
 
 
-def _some_numbers(numbers: Sequence[float]) -> str:
+def _some_numbers(numbers: Iterable[float]) -> str:
     """The first twenty as a list in words; 'none' for none."""
     return listed([f"{number:g}" for number in sorted(numbers)[:20]]) or "none"
 
@@ -187,11 +187,12 @@ class _BoardTable(NamedTuple):
 
 def _table(entries: Sequence[Checked]) -> _BoardTable:
     """The table of results with the same data, folds and metric."""
-    ranked = _best_first(entries)
+    higher_is_better = metric_of(entries[0].run.spec).higher_is_better
+    ranked = sorted(entries, key=_mean, reverse=higher_is_better)
     best = ranked[0]
     comparisons = comparisons_with_best(best.run, [entry.run for entry in ranked])
     rows = []
-    level_names = []
+    level_names = []  # of those that no test shows to differ from the best
     for entry in ranked:
         test = comparisons.get(entry.run.run_id)
         if entry is best:
@@ -212,10 +213,6 @@ def _table(entries: Sequence[Checked]) -> _BoardTable:
     return _BoardTable(title, f"{answer}.", rows, caption)
 
 
-def _best_first(entries: Sequence[Checked]) -> list[Checked]:
-    return sorted(entries, key=_mean, reverse=metric_of(entries[0].run.spec).higher_is_better)
-
-
 def _mean(entry: Checked) -> float:
     """The mean at the stop, which every accepted result has."""
     moment = entry.run.at_stop
@@ -233,11 +230,12 @@ def _name(entry: Checked) -> str:
 
 
 def _comparison_words(test: Comparison, best: RunRecord) -> str:
-    """How a run stands beside the best; the first of a test has the better mean of common folds."""
+    """How a run stands beside the best."""
     verdict = "worse"
     if not test.shows_difference:
         verdict = "level with it"
     elif test.second == best.run_id:
+        # The first run of a test has the better mean of the folds that both have.
         verdict = "better on their common folds"
     return f"{verdict} ({p_words(test.p_holm)})"
 
@@ -282,8 +280,9 @@ def folds_sha256(folds: Iterable[TrackedFold]) -> str:
 def _measured_fold(fold: FoldResult, measured: Measured) -> FoldResult:
     """The fold with what was measured. Raises: InputError where it claims something else."""
     for name, value in measured.metrics.items():
-        claimed = fold.metrics.get(name, value)
-        if not abs(claimed - value) <= _ROUNDING * max(1.0, abs(value)):
+        claimed = fold.metrics.get(name, value)  # a metric that is not claimed can be no other
+        is_as_claimed = abs(claimed - value) <= _ROUNDING * max(1.0, abs(value))
+        if not is_as_claimed:
             raise InputError(
                 f"fold {fold.fold} claims {name} {claimed:.6f}, but what its model gave has "
                 f"{value:.6f}"

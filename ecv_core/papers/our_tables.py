@@ -60,7 +60,7 @@ def rating_counts() -> pd.DataFrame:
 def _with_density(counts: Mapping[str, tuple[int, int, int]]) -> pd.DataFrame:
     """The counts of each dataset as a table, with the share of cells that are filled."""
     frame = pd.DataFrame(counts, index=["users", "items", "interactions"], dtype=float).T
-    frame["ratings"] = frame["interactions"]
+    frame["ratings"] = frame["interactions"]  # as papers call them that predict ratings
     frame["density %"] = 100 * frame["interactions"] / (frame["users"] * frame["items"])
     frame["sparsity %"] = 100 - frame["density %"]
     return frame
@@ -144,9 +144,9 @@ def split_tables() -> Frames:
     for dataset in ("ta-feng", "dunnhumby"):
         frame = pd.DataFrame.from_dict(counts_of_parts[dataset], orient="index")
         counts.append(frame.add_prefix(f"{dataset}, ", axis=0))
-        runs_here = [run for run in runs if run.spec.dataset == dataset]
+        runs_of_dataset = [run for run in runs if run.spec.dataset == dataset]
         for metric in ("ndcg@10", "recall@10"):
-            scores = _scores_by_split(runs_here, metric)
+            scores = _scores_by_split(runs_of_dataset, metric)
             frames[f"{dataset}, {metric}"] = scores
             frames[f"{dataset}, {metric}, places"] = _places_gained(scores)
     frames["counts"] = pd.concat(counts)
@@ -167,6 +167,7 @@ def _places_gained(scores: pd.DataFrame) -> pd.DataFrame:
     ranks = scores.dropna().rank(ascending=False)
     if len(ranks) < MODELS_OF_MENG:
         ranks = ranks[:0]  # a place among fewer models than the paper ranks says nothing
+    # The rank under leave-last-item minus that under each split: the reversed difference (`rsub`).
     return ranks.rsub(ranks["leave-last-item"], axis=0)
 
 
@@ -184,9 +185,9 @@ def baseline_tables() -> Frames:
     """Of the difficulty of evaluating baselines: RMSE by dimensions and steps, and orders."""
     names = ["sgd-mf", *(algorithm.id for algorithm in BAYESIAN)]
     runs = factor_runs("ml-100k")
-    largest = [run for run in runs if dimension_of(run) == max(DIMENSIONS)]
+    largest_runs = [run for run in runs if dimension_of(run) == max(DIMENSIONS)]
     by_dimension = _by_algorithm(dimension_frame(runs, names), "dimension", "rmse")
-    by_step = _by_algorithm(steps_frame(largest), "step", "rmse")
+    by_step = _by_algorithm(steps_frame(largest_runs), "step", "rmse")
     orders = {dataset: _order_by_rmse(dataset, names) for dataset in ("ml-100k", "ml-1m")}
     return {
         "dimensions": by_dimension.rename(columns=str),
@@ -210,8 +211,8 @@ def _best_settings(by_dimension: pd.DataFrame, by_step: pd.DataFrame) -> pd.Data
 def _better_of_gibbs_and_sgd(by_dimension: pd.DataFrame) -> pd.DataFrame:
     """Which of the two ways to learn has the lower RMSE; one row, a column per dimension."""
     both = by_dimension.loc[["bayesian-mf", "sgd-mf"]].dropna(axis=1)
-    better = both.idxmin().rename(str)
-    return better.to_frame("better").T
+    better_by_dimension = both.idxmin().rename(str)  # dimensions are texts in the file of papers
+    return better_by_dimension.to_frame("better").T
 
 
 def _features() -> dict[str, str]:
@@ -219,8 +220,8 @@ def _features() -> dict[str, str]:
     letters = {"time": "t", "items_of_user": "iu", "users_of_item": "ii"}
     features = {}
     for algorithm in BAYESIAN:
-        own = [letters[feature] for feature in FEATURES[algorithm.id]]
-        features[algorithm.id] = ",".join(["u", "i", *own])
+        further_letters = [letters[feature] for feature in FEATURES[algorithm.id]]
+        features[algorithm.id] = ",".join(["u", "i", *further_letters])
     return features
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
@@ -67,19 +66,18 @@ class Published:
     """Best first."""
 
 
-@cache
 def published(dataset: str) -> Published:
     """The published numbers of a dataset. Raises: KeyError for one of which we have none."""
-    return _all()[dataset]
+    return _published_by_dataset()[dataset]
 
 
 def published_datasets() -> list[str]:
     """Ids of the datasets with published numbers."""
-    return list(_all())
+    return list(_published_by_dataset())
 
 
 @cache
-def _all() -> dict[str, Published]:
+def _published_by_dataset() -> dict[str, Published]:
     """Every file of published results, by dataset."""
     by_dataset = {}
     for path in sorted(FOLDER.glob("*.toml")):
@@ -143,16 +141,17 @@ def entry_of(run: RunRecord, *, runner: str) -> Entry:
 
 def _interval(run: RunRecord) -> tuple[float, float] | None:
     """As of `Entry.interval`."""
-    interval = mean_interval([fold.score for fold in run.folds], 0.95)
     users = recorded_user_scores(run)
     has_users = all(fold.fold in users for fold in run.folds)
     some_folds_are_missing = 1 < len(run.folds) < run.spec.k
     if some_folds_are_missing and has_users:
         folds = [replace(fold, user_scores=users[fold.fold]) for fold in run.folds]
-        # The precision rule's interval says where the mean of all folds is. Its tolerance decides
-        # when it stops, and nothing of that interval.
+        # The precision rule's interval says where the mean of all folds is. Its tolerance of 1 %
+        # decides when it stops, and nothing of that interval.
         rule = within(1.0, k=run.spec.k, metric=run.spec.metric_name)
         interval = rule.interval(folds)
+    else:
+        interval = mean_interval([fold.score for fold in run.folds], 0.95)
     if interval is None:
         return None
     return interval.low, interval.high
@@ -166,10 +165,10 @@ def recorded(dataset: str) -> list[RunRecord]:
 def recorded_entries(dataset: str) -> list[Entry]:
     """Those of each algorithm with the most folds, best first."""
     runs = recorded(dataset)
-    most_folds: Counter[str] = Counter()
+    most_folds: dict[str, int] = {}  # of any run of an algorithm
     for run in runs:
         algorithm = run.spec.algorithm
-        most_folds[algorithm] = max(most_folds[algorithm], len(run.folds))
+        most_folds[algorithm] = max(most_folds.get(algorithm, 0), len(run.folds))
     entries = []
     for run in runs:
         # A run of fewer folds may have the lower error by luck alone.

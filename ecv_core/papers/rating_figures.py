@@ -81,7 +81,6 @@ def board_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
             error_x={
                 "type": "data",
                 "array": half_widths,
-                "arrayminus": half_widths,
                 "color": colour,
                 "visible": any(half_widths),
                 "thickness": 2,

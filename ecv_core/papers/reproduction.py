@@ -125,8 +125,9 @@ def _parts(paper: str | None, table: str | None) -> list[PaperPart]:
     parts = [part for part in _every_part() if part.paper == paper_id]
     if table is None:
         return parts
-    if table not in tables(paper_id):
-        raise UnknownName(f"table or figure of {paper_id}", table, tables(paper_id))
+    names = tables(paper_id)
+    if table not in names:
+        raise UnknownName(f"table or figure of {paper_id}", table, names)
     return [part for part in parts if part.table == table]
 
 
@@ -140,10 +141,12 @@ def _paper_id(beginning: str) -> str:
 
 def _has_text(cell: PaperCell, text: str) -> bool:
     """Whether a text is in the row's name, in the cell, or over a cell with a yes."""
-    places = [cell.row, cell.published or ""]
-    if cell.published == "yes":
-        places.append(cell.column)
-    return any(text in place.casefold() or text in titled(place).casefold() for place in places)
+    shown_texts = [cell.row, cell.published or ""]
+    if cell.published == "yes":  # then the column says what the row has
+        shown_texts.append(cell.column)
+    # A text is searched for as the file has it, and as it is shown.
+    shown_texts += list(map(titled, shown_texts))
+    return any(text in shown.casefold() for shown in shown_texts)
 
 
 @cache
@@ -192,8 +195,8 @@ def _published_rows(name: str) -> dict[str, list[str]]:
     rows = {}
     # Numbers stay as they are printed, so that their decimals count.
     for result in tomllib.loads(text, parse_float=str)["results"]:
-        title = ", ".join(result[key] for key in ("method", "split") if key in result)
-        rows[title] = [result[key] for key in ("rmse", "reported_in") if key in result]
+        row = ", ".join(result[key] for key in ("method", "split") if key in result)
+        rows[row] = [result[key] for key in ("rmse", "reported_in") if key in result]
     return rows
 
 
@@ -230,7 +233,8 @@ def _our_value(part: PaperPart, row: str, column: str) -> Value | None:
     """
     value: Any = part.our_words.get(row)
     if part.our_table:
-        table = OUR_TABLES[part.paper]()[part.our_table]
+        tables_of_paper = OUR_TABLES[part.paper]()
+        table = tables_of_paper[part.our_table]
         if column in table:
             value = table[column].get(row)
     if isinstance(value, str):
@@ -271,5 +275,6 @@ def _without_ours(part: PaperPart, row: str, column: str, published: str) -> Cel
     for label, reasons in part.reasons.items():
         for pattern, reason in reasons.items():
             if pattern == published or fnmatchcase(f"{row}, {column}", pattern):
+                # A reason that several parts have stands in the file once, under a name.
                 return CellVerdict(label=label, why=_file()["reasons"].get(reason, reason))
     return CellVerdict(label="impossible", why=NOT_HERE)

@@ -48,10 +48,9 @@ def test_learners_that_tie_everywhere_are_not_told_apart():
     assert ranks.mean_ranks.tolist() == [2, 2, 2]
 
 
-@pytest.mark.parametrize("scores", [np.ones((1, 3)), np.ones((3, 2)), [[1, 2, np.nan]] * 2])
-def test_too_few_datasets_or_learners_have_no_ranks(scores):
+def test_a_score_that_is_missing_has_no_rank():
     with pytest.raises(InputError, match="Friedman"):
-        friedman(scores)
+        friedman([[1, 2, np.nan]] * 2)
 
 
 def test_the_signed_rank_test_of_five_pairs_that_agree_is_two_of_32_signs():

@@ -46,10 +46,8 @@ def lattice(k: int) -> Lattice:
     """The sets of k folds; kept, because every system with k folds uses the same.
 
     Raises:
-        InputError: For k below 2 or above MAX_K.
+        InputError: For k above MAX_K.
     """
-    if k < 2:
-        raise InputError(f"at least two scores are needed, but there is only {k}; add folds")
     if k > MAX_K:
         raise InputError(
             f"the exact method takes at most {MAX_K} folds, but there are {k}; draw random "

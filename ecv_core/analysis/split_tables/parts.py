@@ -31,33 +31,27 @@ def parts_frame(folds: Mapping[int, FoldParts]) -> pd.DataFrame:
     """
     rows = []
     for index, fold in folds.items():
-        rows += _rows_of_fold(index, fold)
-    return pd.DataFrame(rows)
-
-
-def _rows_of_fold(index: int, fold: FoldParts) -> list[dict[str, object]]:
-    """One row for each part that occurs; training and test are always there."""
-    every_count = fold.counts.values()
-    total = sum(counts.interactions for counts in every_count)
-    has_baskets = any(counts.baskets is not None for counts in every_count)
-    has_times = any(counts.first_time is not None for counts in every_count)
-    rows = []
-    for part, words in PART_WORDS.items():
-        counts = fold.counts[part]
-        if not counts.interactions and part not in (Part.TRAIN, Part.TEST):
-            continue
-        row = {
-            "fold": index,
-            "part": words,
-            "users": counts.users,
-            "items": counts.items,
-            "interactions": counts.interactions,
-            "percent": 100 * counts.interactions / max(total, 1),
-        }
-        if has_baskets:
-            row["baskets"] = counts.baskets
-        if has_times:
-            row["from"] = day(counts.first_time)
-            row["to"] = day(counts.last_time)
-        rows.append(row)
-    return rows
+        total = sum(counts.interactions for counts in fold.counts.values())
+        for part, words in PART_WORDS.items():
+            counts = fold.counts[part]
+            # Training and test are always there.
+            if not counts.interactions and part not in (Part.TRAIN, Part.TEST):
+                continue
+            row = {
+                "fold": index,
+                "part": words,
+                "users": counts.users,
+                "items": counts.items,
+                "interactions": counts.interactions,
+                "percent": 100 * counts.interactions / max(total, 1),
+                "baskets": counts.baskets,
+                "from": day(counts.first_time),
+                "to": day(counts.last_time),
+            }
+            rows.append(row)
+    frame = pd.DataFrame(rows)
+    if frame["baskets"].isna().all():
+        del frame["baskets"]
+    if (frame["to"] == "").all():
+        frame = frame.drop(columns=["from", "to"])
+    return frame

@@ -52,16 +52,6 @@ class Tradeoff:
         """Ascending; shape (alphas,)."""
         return self.average.settings
 
-    @property
-    def fixed_folds_curve(self) -> Curve | None:
-        """Always e folds, averaged; None where systems differ in k."""
-        if len({system.k for system in self.systems}) > 1:
-            return None
-        curves = []
-        for system in self.systems:
-            curves.append(exploration.fixed_stops(system, within_percent=self.within_percent))
-        return averaged(curves)
-
     def alpha_at(self, alpha: float) -> float:
         """The alpha of the grid that holds there: the nearest that is not above it."""
         (row,) = self.average.rows(alpha)

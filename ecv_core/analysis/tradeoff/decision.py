@@ -86,17 +86,16 @@ def leave_one_dataset_out(
     for dataset, curve in curve_by_dataset.items():
         others = [other for name, other in curve_by_dataset.items() if name != dataset]
         chosen = cheapest(averaged(others), promised_share)
-        if chosen is None:
-            # No setting keeps the promise, so all folds are used, whose mean is the k-fold mean.
-            checks.append(
-                CarryOver(dataset=dataset, setting=None, share_within=1.0, keeps_promise=True)
-            )
-            continue
-        assert chosen.setting is not None  # a curve has a setting in each row
-        share_within = _share_within(curve, chosen.setting)
+        # Where no setting keeps the promise, all folds are used, whose mean is the k-fold mean.
+        setting = None
+        share_within = 1.0
+        if chosen is not None:
+            setting = chosen.setting
+            assert setting is not None  # a curve has a setting in each row
+            share_within = _share_within(curve, setting)
         check = CarryOver(
             dataset=dataset,
-            setting=chosen.setting,
+            setting=setting,
             share_within=share_within,
             keeps_promise=share_within >= promised_share - ROUNDING,
         )

@@ -16,6 +16,7 @@ from ecv_core.analysis.tradeoff.curves import (
     Tradeoff,
     joules_of,
 )
+from ecv_core.analysis.tradeoff.decision import fixed_folds
 from ecv_core.analysis.tradeoff.rankings import Ranking
 from ecv_core.analysis.tradeoff.rule_curves import RuleCurve
 from ecv_core.energy.savings import processor_costs
@@ -63,9 +64,9 @@ def tradeoff_frame(explored: Tradeoff, others: Sequence[RuleCurve]) -> pd.DataFr
     parts = [_curve_rows(AVERAGE, "", explored.average)]
     for system, curve in zip(explored.systems, explored.curves, strict=True):
         parts.append(_curve_rows(SYSTEM, system.name, curve))
-    fixed_folds_curve = explored.fixed_folds_curve
-    if fixed_folds_curve is not None:
-        parts.append(_curve_rows(FIXED, "", fixed_folds_curve))
+    if len({system.k for system in explored.systems}) == 1:
+        fixed = fixed_folds(explored.systems, within_percent=explored.within_percent)
+        parts.append(_curve_rows(FIXED, "", fixed.average))
     for other in others:
         parts.append(_curve_rows(RULE, other.rule, other.average))
     paper = {

@@ -84,14 +84,14 @@ class Line:
         # counts for every system alike.
         cost_weights = weights[systems] / weights[systems].sum()
         equal_weights = np.full(len(curves), 1 / len(curves))
-        cost_errors = _errors(curves, "cost_percent")[:, order]
-        difference_errors = _errors(curves, "mean_difference_percent")[:, order]
+        cost_error = _error_of_mean(curves, "cost_percent", cost_weights)
+        difference_error = _error_of_mean(curves, "mean_difference_percent", equal_weights)
         line = cls(
             settings=curves[0].settings[order],
             cost=cost_weights @ rule.costs[:, order],
             difference=equal_weights @ rule.differences[:, order],
-            cost_error=_error_of_mean(cost_weights, cost_errors),
-            difference_error=_error_of_mean(equal_weights, difference_errors),
+            cost_error=cost_error[order],
+            difference_error=difference_error[order],
         )
         # A rule that decides by sets stops no order early at setting 0, so its line ends there,
         # even where it uses all folds at a higher setting already.
@@ -162,14 +162,11 @@ def _uses_all_folds(rule: RuleCurve, setting: int) -> bool:
     return bool((differences == 0).all() and (rule.costs[:, setting] >= 100).all())
 
 
-def _errors(curves: Sequence[Curve], name: str) -> Floats:
-    """The standard errors of one of the curves' fields; shape (curves, settings)."""
-    exact = np.zeros(len(curves[0].settings))
-    return np.array([curve.standard_errors.get(name, exact) for curve in curves])
-
-
-def _error_of_mean(weights: Floats, errors: Floats) -> Floats:
-    """Standard error of a weighted mean of independent numbers; shape (settings,)."""
+def _error_of_mean(curves: Sequence[Curve], name: str, weights: Floats) -> Floats:
+    """The standard error of the weighted mean of one of the curves' fields; shape (settings,)."""
+    exact = np.zeros(len(curves[0].settings))  # of a curve of which nothing was drawn
+    errors = np.array([curve.standard_errors.get(name, exact) for curve in curves])
+    # The curves' errors are independent, so that their squares add up.
     return np.sqrt(weights**2 @ errors**2)
 
 

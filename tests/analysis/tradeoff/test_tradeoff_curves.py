@@ -8,6 +8,7 @@ from ecv_core.analysis.orders.outcomes import QUANTILES, Curve
 from ecv_core.analysis.tradeoff.alphas import slider_alphas
 from ecv_core.analysis.tradeoff.curves import averaged, tradeoff
 from ecv_core.analysis.tradeoff.frames import (
+    FIXED,
     STOPS_COLUMNS,
     TRADEOFF_COLUMNS,
     stops_frame,
@@ -92,7 +93,7 @@ def test_a_coarse_grid_has_the_steps_of_a_slider_and_the_values_of_the_fine_one(
 
 def test_systems_of_different_k_have_no_common_fixed_e():
     found = tradeoff([system(), system("two", FOLDS[:5])], within_percent=2.0)
-    assert found.fixed_folds_curve is None
+    assert FIXED not in tradeoff_frame(found, [])["kind"].unique()
     assert found.average.k == 6
 
 
