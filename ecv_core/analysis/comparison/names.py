@@ -26,21 +26,22 @@ def distinct_names(runs: Sequence[RunRecord], title: Callable[[str], str] = str)
         runs: Any runs.
         title: The title of an algorithm's id; by default the id itself.
     """
-    # Dataset and metric -> algorithm -> the numbers of its runs among all.
-    run_numbers: defaultdict[tuple[str, str], defaultdict[str, list[int]]]
-    run_numbers = defaultdict(lambda: defaultdict(list))
+    # What a run is about and its algorithm -> the numbers of such runs among all.
+    run_numbers: defaultdict[tuple[tuple[str, str], str], list[int]] = defaultdict(list)
+    algorithms: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
     for number, run in enumerate(runs):
-        run_numbers[dataset_and_metric(run.spec)][run.spec.algorithm].append(number)
+        subject = dataset_and_metric(run.spec)
+        run_numbers[subject, run.spec.algorithm].append(number)
+        algorithms[subject].add(run.spec.algorithm)
     names = [""] * len(runs)
-    for numbers_by_algorithm in run_numbers.values():
-        for algorithm, numbers in numbers_by_algorithm.items():
-            names_of_algorithm = _names_of_algorithm(
-                [runs[number] for number in numbers],
-                title(algorithm),
-                is_only_algorithm=len(numbers_by_algorithm) == 1,
-            )
-            for number, name in zip(numbers, names_of_algorithm, strict=True):
-                names[number] = name
+    for (subject, algorithm), numbers in run_numbers.items():
+        names_of_algorithm = _names_of_algorithm(
+            [runs[number] for number in numbers],
+            title(algorithm),
+            is_only_algorithm=len(algorithms[subject]) == 1,
+        )
+        for number, name in zip(numbers, names_of_algorithm, strict=True):
+            names[number] = name
     return names
 
 
@@ -69,10 +70,10 @@ def _names_of_algorithm(
 def _descriptions(specs: Sequence[RunSpec]) -> list[str]:
     """For each spec what tells it from the others, in a few words; empty where nothing does."""
     rules = [_rule_in_short(spec) for spec in specs]
-    settings_of_rules = set[str]()
+    # The words for a rule have its settings already.
+    not_in_names = set(_SETTINGS_IN_NO_NAME)
     for spec in specs:
-        settings_of_rules |= rule_parameter_fields(spec).keys()
-    not_in_names = settings_of_rules | _SETTINGS_IN_NO_NAME
+        not_in_names |= rule_parameter_fields(spec).keys()
     fields = []
     for field in compared_settings(specs):
         if field.differs and field.name not in not_in_names:

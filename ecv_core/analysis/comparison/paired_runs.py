@@ -315,6 +315,7 @@ def _test_over_users(pairs: Sequence[_Pair]) -> list[_TestedPair]:
             serves all. Users count who have a mean in every run.
     """
     folds = pairs[0].folds
+    # Each run is a row of scores, whichever pairs it is in.
     row_of_run: dict[ScoredRun, int] = {}
     for pair in pairs:
         for run in (pair.first, pair.second):
@@ -323,19 +324,23 @@ def _test_over_users(pairs: Sequence[_Pair]) -> list[_TestedPair]:
     by_common_user = pd.concat(means_of_runs, axis=1, join="inner")
     scores = np.ascontiguousarray(by_common_user.to_numpy().T)
     run_means = scores.mean(axis=1)
-    better_first = []
+    pairs_better_first = []
     rows_of_pairs = []
     for pair in pairs:
+        first = row_of_run[pair.first]
+        second = row_of_run[pair.second]
         # Signed scores are the higher the better, whatever the metric.
-        if run_means[row_of_run[pair.first]] < run_means[row_of_run[pair.second]]:
-            pair = pair.reversed()
-        better_first.append(pair)
-        rows_of_pairs.append((row_of_run[pair.first], row_of_run[pair.second]))
+        if run_means[first] < run_means[second]:
+            pairs_better_first.append(pair.reversed())
+            rows_of_pairs.append((second, first))
+        else:
+            pairs_better_first.append(pair)
+            rows_of_pairs.append((first, second))
     unit = f"{pairs[0].first.spec.task.unit}s"
     if all(map(_has_clusters, row_of_run)):
         unit = "clusters of users"
     tests = t_tests_over_users(scores, rows_of_pairs, unit=unit)
-    return list(map(_TestedPair, better_first, tests))
+    return list(map(_TestedPair, pairs_better_first, tests))
 
 
 def _has_clusters(run: ScoredRun) -> bool:
@@ -348,9 +353,12 @@ def _corrected_comparisons(tested: Sequence[_TestedPair]) -> list[Comparison]:
     p_values = holm([tested_pair.test.p for tested_pair in tested]).tolist()
     # Tests of the fitted models answer another question than those of the learners, so they are
     # corrected among themselves.
-    tests_of_fitted = {pair: test for pair, _, test in tested if test is not None}
-    corrected_of_fitted = holm([test.p for test in tests_of_fitted.values()]).tolist()
-    p_values_of_fitted = dict(zip(tests_of_fitted, corrected_of_fitted, strict=True))
+    p_of_fitted = {}
+    for pair, _, test_of_fitted in tested:
+        if test_of_fitted is not None:
+            p_of_fitted[pair] = test_of_fitted.p
+    corrected_of_fitted = holm(list(p_of_fitted.values())).tolist()
+    p_holm_of_fitted = dict(zip(p_of_fitted, corrected_of_fitted, strict=True))
     comparisons = []
     for (pair, test, test_of_fitted), p_holm in zip(tested, p_values, strict=True):
         dataset, metric = dataset_and_metric(pair.first.spec)
@@ -363,7 +371,7 @@ def _corrected_comparisons(tested: Sequence[_TestedPair]) -> list[Comparison]:
             test=test,
             p_holm=p_holm,
             test_of_fitted_models=test_of_fitted,
-            p_holm_of_fitted_models=p_values_of_fitted.get(pair),
+            p_holm_of_fitted_models=p_holm_of_fitted.get(pair),
         )
         comparisons.append(comparison)
     return comparisons
@@ -393,7 +401,7 @@ def comparison_frame(comparisons: Sequence[Comparison]) -> pd.DataFrame:
     """One row for each comparison with the FRAME_COLUMNS."""
     rows = []
     for comparison in comparisons:
-        row = asdict(comparison.test)
+        row = asdict(comparison.test)  # whose fields are columns too, under the same names
         row["dataset"] = comparison.dataset
         row["metric"] = comparison.metric
         row["better"] = comparison.first

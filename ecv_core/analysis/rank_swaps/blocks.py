@@ -69,7 +69,7 @@ def largest_block(runs: Iterable[RunRecord], algorithms: Sequence[str] = ()) -> 
     algorithms_by_split: dict[str, set[str]] = {}
     for run in runs:
         split = split_label(run.spec)
-        every_run[split, run.spec.algorithm] = run
+        every_run[split, run.spec.algorithm] = run  # in place of an earlier one
         algorithms_by_split.setdefault(split, set()).add(run.spec.algorithm)
     kept = _largest_without_gap(algorithms_by_split)
     kept_runs = {}
@@ -79,6 +79,7 @@ def largest_block(runs: Iterable[RunRecord], algorithms: Sequence[str] = ()) -> 
     left_out_splits = algorithms_by_split.keys() - kept.splits
     every_algorithm = set[str]().union(*algorithms_by_split.values())
     left_out_algorithms = every_algorithm - kept.algorithms
+    # The algorithms whose place is given, and after them the others.
     algorithm_order = [*algorithms, *sorted(kept.algorithms.difference(algorithms))]
     left_out = sorted(left_out_splits, key=_registry_order) + sorted(left_out_algorithms)
     return Block(

@@ -113,11 +113,11 @@ def toy_split(
     chosen = strategy(split_id)
     settings = dict(chosen.resolve(params or {}))
     least = max(chosen.least_k, 1)
-    # As many folds as the toy has room for, at most k.
-    for folds in range(min(k, MOST_FOLDS), least, -1):
+    # As many folds as the toy has room for, at most k: one fewer is tried as long as it has none.
+    for fold_count in range(min(k, MOST_FOLDS), least, -1):
         with suppress(FoldsError):
-            return _toy_split_into(chosen, folds, seed, settings)
-    # The error says why the toy, or a k below the least, cannot serve.
+            return _toy_split_into(chosen, fold_count, seed, settings)
+    # The last attempt may fail: its error says why the toy, or a k below the least, cannot serve.
     return _toy_split_into(chosen, min(k, least), seed, settings)
 
 
@@ -146,6 +146,7 @@ def _part_words(chosen: Strategy, folds: Folds, index: int) -> NDArray[np.str_]:
     parts = folds.parts(index)
     users = toy().users
     words_of_parts = PART_WORDS | {Part.UNKNOWN: "unknown"}
+    # Parts are numbers from 0 on, so that each interaction's part is the place of its words.
     words = np.array([words_of_parts[part] for part in Part])[parts]
     if "fold_in" in [parameter.name for parameter in chosen.parameters]:
         held_out = (parts == Part.TEST) | (parts == Part.VALIDATION)

@@ -29,8 +29,10 @@ ERRORS_PREFIX = "standard_errors."
 
 def key_of(scores: Scores) -> str:
     """What a curve depends on, but for users' scores, which belong to the folds."""
-    costs = b"" if scores.costs is None else scores.costs.tobytes()
-    return sha256(scores.folds.tobytes() + costs).hexdigest()[:32]
+    content = scores.folds.tobytes()
+    if scores.costs is not None:
+        content += scores.costs.tobytes()
+    return sha256(content).hexdigest()[:32]
 
 
 def recorded_curve(
