@@ -69,16 +69,8 @@ class TablePart(NamedTuple):
     """What of it is not, as parts of a sentence: 'Mean (no folds)'."""
     notes: Sequence[str] = ()
     """What may be wrong with it, in sentences."""
-
-
-class OneMetric(NamedTuple):
-    """What of a table is of one metric."""
-
-    table: pa.Table
-    metric_clue: MetricClue | None
-    """What names the metric; None where no column does, so that all of the table is used."""
-    left_out: list[str]
-    """The other metrics, as in `TablePart`."""
+    metric_clue: MetricClue | None = None
+    """What names the metric of its scores; None where nothing in the table does."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -345,7 +337,7 @@ def _columns_without_role(table: pa.Table, roles: Mapping[str, str]) -> list[str
 
 def rows_of_one_metric(
     table: pa.Table, columns: Sequence[str], file: str, metric: str | None
-) -> OneMetric:
+) -> TablePart:
     """The rows of one metric, where a column names the metric of each.
 
     Args:
@@ -372,8 +364,8 @@ def rows_of_one_metric(
             table = table.filter(compute.equal(table[column], chosen))
         clue = MetricClue(f"'{chosen}' in the column '{column}'", chosen)
         left_out = left_out_words(others, "other metrics")
-        return OneMetric(table.drop_columns([column]), clue, left_out)
-    return OneMetric(table, None, [])
+        return TablePart(table.drop_columns([column]), left_out, metric_clue=clue)
+    return TablePart(table, [])
 
 
 def _score_column(

@@ -17,7 +17,13 @@ from ecv_core.analysis.score_rows import (
     chosen_metric,
     left_out_words,
 )
-from ecv_core.analysis.score_tables import SHOWN, in_blocks, numbers_of, repeated, texts_of
+from ecv_core.analysis.score_tables import (
+    SHOWN,
+    distinct_labels,
+    labels_of_cells,
+    numbers_of,
+    texts_of,
+)
 from ecv_core.records.errors import InputError
 
 if TYPE_CHECKING:
@@ -89,11 +95,10 @@ def rows_of_search(table: pa.Table, file: str, metric: str | None) -> ScoreRows:
     others = [name for name in fold_columns if name != chosen]
     left_out = last_iteration.left_out + left_out_words(others, "other metrics")
     left_out.append("scikit-learn's means, ranks, times and scores of training")
+    candidates = names_by_parameters(table, "param_")
+    by_fold, by_candidate = labels_of_cells(distinct_labels(folds), distinct_labels(candidates))
     return ScoreRows(
-        labels={
-            "contender": repeated(names_by_parameters(table, "param_"), len(folds)),
-            "fold": in_blocks(folds, len(table)),
-        },
+        labels={"contender": by_candidate, "fold": by_fold},
         scores=np.concatenate(scores),
         metric=f"test_{chosen}",  # as the search calls it, which keeps scores of training too
         clues=clues,

@@ -327,13 +327,21 @@ def is_numeric(text: str) -> bool:
     return re.fullmatch(r"[-+.\deE]+", text) is not None
 
 
-def repeated(names: Sequence[str], times: int) -> RowLabels:
-    """RowLabels of rows of a table that are gone through once for each of some columns."""
-    codes = np.arange(len(names), dtype=np.int32)
-    return RowLabels(list(names), np.tile(codes, times))
+def distinct_labels(names: Sequence[str]) -> RowLabels:
+    """RowLabels of rows that each have a name of their own."""
+    return RowLabels(list(names), np.arange(len(names), dtype=np.int32))
 
 
-def in_blocks(names: Sequence[str], length: int) -> RowLabels:
-    """RowLabels of columns, each of which gives so many rows."""
-    codes = np.arange(len(names), dtype=np.int32)
-    return RowLabels(list(names), np.repeat(codes, length))
+def labels_of_cells(columns: RowLabels, rows: RowLabels) -> tuple[RowLabels, RowLabels]:
+    """The labels of the cells of a table, column by column, each from the first row to the last.
+
+    Args:
+        columns: The labels of the columns.
+        rows: The labels of the rows.
+
+    Returns:
+        What each cell is of by its column, and by its row; of shape (columns * rows,).
+    """
+    by_column = np.repeat(columns.codes, len(rows.codes))
+    by_row = np.tile(rows.codes, len(columns.codes))
+    return RowLabels(columns.names, by_column), RowLabels(rows.names, by_row)

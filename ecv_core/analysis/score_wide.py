@@ -43,14 +43,13 @@ from ecv_core.analysis.score_rows import (
 from ecv_core.analysis.score_tables import (
     COLUMNS,
     SHOWN,
-    RowLabels,
-    in_blocks,
+    distinct_labels,
     is_number,
     is_numeric,
     is_text,
     labels_of,
+    labels_of_cells,
     numbers_of,
-    repeated,
     texts_of,
 )
 from ecv_core.evaluation.directions import is_metric_name, is_norm, metric_named
@@ -102,9 +101,14 @@ def rows_of_wide(
     else:
         rows = _rows_of_fold_rows(table, label_column, columns, file, metric)
     rows = replace(rows, left_out=[*metric_part.left_out, *columns.left_out, *rows.left_out])
-    if metric_part.metric_clue is None:
+    return _of_metric(rows, metric_part.metric_clue)
+
+
+def _of_metric(rows: ScoreRows, clue: MetricClue | None) -> ScoreRows:
+    """The same rows, whose metric is what the clue names; None for no clue."""
+    if clue is None:
         return rows
-    return replace(rows, metric=metric_part.metric_clue.name, clues=[metric_part.metric_clue])
+    return replace(rows, metric=clue.name, clues=[clue])
 
 
 def _rows_of_contender_rows(
@@ -239,44 +243,20 @@ def _rows_of_cells(
         InputError: For a cell that is no number.
     """
     _check_numbers(table, columns.names, file)
-    # The scores come column by column, each from the first row of the table to the last. So the
-    # label of a column stands before all its rows, and the labels of rows begin anew with it.
     scores = [numbers_of(table, name, file) for name in columns.names]
     # Cut as `labels_of` cuts those of rows: a name is the same whichever way the table is turned.
     cut_names = [name[:SHOWN].strip() for name in columns.names]
-    column_labels = in_blocks(cut_names, len(table))
-    row_labels = _labels_for_each_column(table, label_column, len(columns.names), row_role, file)
-    metric = ""
-    clues = []
-    if columns.metric_clue is not None:
-        metric = columns.metric_clue.name
-        clues.append(columns.metric_clue)
-    return ScoreRows(
-        labels={column_role: column_labels, row_role: row_labels},
+    if label_column is None:
+        row_labels = distinct_labels([str(row + 1) for row in range(len(table))])
+    else:
+        row_labels = labels_of(table, label_column, row_role, file)
+    by_column, by_row = labels_of_cells(distinct_labels(cut_names), row_labels)
+    rows = ScoreRows(
+        labels={column_role: by_column, row_role: by_row},
         scores=np.concatenate(scores),
-        metric=metric,
-        clues=clues,
         left_out=columns.left_out,
     )
-
-
-def _labels_for_each_column(
-    table: pa.Table, label_column: str | None, columns: int, row_role: str, file: str
-) -> RowLabels:
-    """The labels of all rows of the table, from the first to the last, once for each column.
-
-    Args:
-        columns: How many columns have scores.
-        table, label_column, row_role, file: As of `_rows_of_cells`.
-
-    Raises:
-        InputError: For a row without a label, and for values that are no names.
-    """
-    if label_column is None:
-        row_numbers = [str(number) for number in range(1, len(table) + 1)]
-        return repeated(row_numbers, columns)
-    names, codes = labels_of(table, label_column, row_role, file)
-    return RowLabels(names, np.tile(codes, columns))
+    return _of_metric(rows, columns.metric_clue)
 
 
 def _label_column(table: pa.Table) -> str | None:
