@@ -166,7 +166,8 @@ def is_time_of(name: str, names: Iterable[str]) -> bool:
     measured = _TIMES | _COSTS
     words_of_contender = words_of(name)
     words_of_time = []
-    while words_of_contender and words_of_contender[-1] in measured | _TIME_FILLERS:
+    may_be_of_time = measured | _TIME_FILLERS
+    while words_of_contender and words_of_contender[-1] in may_be_of_time:
         words_of_time.append(words_of_contender.pop())
     if not words_of_contender or measured.isdisjoint(words_of_time):
         return False

@@ -140,10 +140,10 @@ def names_by_parameters(table: pa.Table, prefix: str) -> list[str]:
         prefix: What the columns of its parameters begin with.
     """
     candidates = _params_of_candidates(table, prefix)
-    differing = _differing_parameters(candidates)
+    differing_parameters = _differing_parameters(candidates)
     names = []
     for row, params in enumerate(candidates):
-        words = [f"{name}={params[name]}" for name in differing if name in params]
+        words = [f"{name}={params[name]}" for name in differing_parameters if name in params]
         name = ",".join(words) or f"candidate {row + 1}"
         if len(name) > SHOWN:  # two may differ in what is cut off, so each has its number
             name = f"{row + 1}: {name}"

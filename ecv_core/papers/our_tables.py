@@ -76,7 +76,8 @@ def e_fold_tables() -> Frames:
     study = summary(systems_of(runs, ids=True), ALPHA)  # ids, as the file of papers has them
     explored = study.tradeoff
     (alpha,) = study.alphas  # the summary is of this one alone
-    nearest_alpha = explored.alphas[np.abs(explored.average.mean_stop - PAPER_STOP).argmin()]
+    distances_to_paper = np.abs(explored.average.mean_stop - PAPER_STOP)
+    nearest_alpha = explored.alphas[distances_to_paper.argmin()]
     averages = headline_frame(explored, [alpha, float(nearest_alpha)])
     averages.index = pd.Index(["alpha 1e-4", "alpha where the mean stop is nearest to the paper's"])
     differences = _by_algorithm(study.cells, "dataset", "difference_percent")
@@ -115,17 +116,18 @@ def _e_fold_statements(
         e_fold_ranks: An algorithm's rank on a dataset, averaged over the orders of the folds.
         k_fold_ranks: Its rank by all folds.
     """
-    algorithms = differences.mean(axis="columns").sort_values().index
-    datasets = differences.mean(axis="index").sort_values().index
+    # From the least mean difference to the largest.
+    algorithms_in_order = differences.mean(axis="columns").sort_values().index
+    datasets_in_order = differences.mean(axis="index").sort_values().index
     stop_of_dataset = stops.mean(axis="index")
     is_late = stop_of_dataset > stop_of_dataset.mean()
     # A mean rank may be 2.3; the rank of mean ranks is the order that they put algorithms in.
     same_rank = e_fold_ranks.rank() == k_fold_ranks
     same_order = same_rank.all(axis="index")
     return {
-        "algorithm with the least difference": algorithms[0],
-        "two algorithms with the largest": ", ".join(sorted(algorithms[-2:])),
-        "two datasets with the least": ", ".join(sorted(datasets[:2])),
+        "algorithm with the least difference": algorithms_in_order[0],
+        "two algorithms with the largest": ", ".join(sorted(algorithms_in_order[-2:])),
+        "two datasets with the least": ", ".join(sorted(datasets_in_order[:2])),
         "stop later than the average": ", ".join(stop_of_dataset.index[is_late]),
         "mean ranks in the order of 10 folds": (
             f"{same_order.sum()} of {len(same_order)} datasets"

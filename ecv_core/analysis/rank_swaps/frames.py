@@ -121,6 +121,7 @@ def swapped_frame(swaps: Swaps, reference: str) -> pd.DataFrame:
     # Whether there is a sample at all, of every algorithm; shape (splits, resamples).
     has_sample = np.logical_and.reduce(np.isfinite(sample_signs), axis=2)
     rows = []
+    # A pair is swapped where its signs are opposite.
     for split, pair in np.argwhere(signs * signs[reference_row] < 0).tolist():
         ahead, behind = swaps.pairs[pair]
         if signs[reference_row, pair] < 0:

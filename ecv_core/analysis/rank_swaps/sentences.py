@@ -29,19 +29,19 @@ def winners(swaps: Swaps) -> str:
     def wins(algorithms: tuple[str, ...]) -> int:
         return len(splits_won[algorithms])
 
-    most_frequent, *others = sorted(splits_won, key=wins, reverse=True)
+    top_winners, *others = sorted(splits_won, key=wins, reverse=True)
     count = len(swaps.splits)
-    won_splits = f"{wins(most_frequent)} of {count} splits"
-    if wins(most_frequent) == count:
+    won_splits = f"{wins(top_winners)} of {count} splits"
+    if wins(top_winners) == count:
         won_splits = f"all {count} splits"
         if count == 2:
             won_splits = "both splits"
-    elif wins(most_frequent) == 1:
-        won_splits = splits_won[most_frequent][0]
+    elif wins(top_winners) == 1:
+        won_splits = splits_won[top_winners][0]
     verb = "wins"
-    if len(most_frequent) > 1:
+    if len(top_winners) > 1:
         verb = "share the first rank"
-    clauses = [f"{listed(most_frequent)} {verb} under {won_splits}"]
+    clauses = [f"{listed(top_winners)} {verb} under {won_splits}"]
     for algorithms in others:
         clauses.append(f"{listed(algorithms)} under {listed(splits_won[algorithms])}")
     return f"{'; '.join(clauses)}."

@@ -233,6 +233,7 @@ def _curve_with_row_for_each(settings: Floats, curve: Curve) -> Curve:
         (array,) = arrays  # there is a single curve
         return array[rows]
 
+    # A new curve, each of whose arrays has these rows of the old one's.
     return combine_curves([curve], settings, rows_of_curve)
 
 

@@ -70,6 +70,7 @@ def axis_values(rule: Rule, k: int) -> list[float]:
     if rule.axis is None:
         return [ONLY]
     if rule.axis.scale == "folds":
+        # The least number of folds is that after which the rule itself can stop first.
         spec = RunSpec(dataset="", algorithm="", k=k, min_folds=rule.least_folds)
         least = min(first_stop(rule.build(spec)), k)
         return [float(n) for n in range(least, k + 1)]
@@ -239,13 +240,18 @@ def compared_curves(
     Returns:
         Without those that cannot be worked out for any system.
     """
+
+    def complexity(rule: Rule) -> tuple[bool, bool]:
+        """What a rule looks at; False sorts before True."""
+        return rule.decides_by_scores, rule.needs_user_scores
+
     rule_curves = []
-    for rule in sorted(
-        RULES.values(), key=lambda rule: (rule.decides_by_scores, rule.needs_user_scores)
-    ):
+    for rule in sorted(RULES.values(), key=complexity):
         if rule.id in (PAPERS_RULE, NEVER_STOPS):
             continue
-        draws = MANY_DRAWS if issubclass(rule.kind, OrderRule) else DRAWS
+        draws = DRAWS
+        if issubclass(rule.kind, OrderRule):
+            draws = MANY_DRAWS
         rule_curve = work_out_rule_curve(rule, systems, user_curves_by_rule, draws=draws)
         if rule_curve.curves:
             rule_curves.append(rule_curve)

@@ -219,6 +219,7 @@ def _rows_of_rule(
     papers_curves = {number: explored.curves[number] for number in rule.curves}
     paper = RuleCurve(rule=PAPERS_RULE, curves=papers_curves)
     rows_of_alphas = explored.average.rows(alphas)
+    # Both of shape (systems, alphas).
     costs = paper.costs.take(rows_of_alphas, axis=1)
     differences = paper.differences.take(rows_of_alphas, axis=1)
     weights_of_rule = weights[list(rule.curves)]
