@@ -73,8 +73,8 @@ def _orders_and_setting(scores: Scores, rule: SetRule) -> tuple[exact.Orders, fl
         cheap_models=scores.cheap_models,
     )
     # An order of the folds goes from set to set, by one fold more at each step. The rule says of
-    # each step the threshold: it stops there where its setting is at least that. Beside these it
-    # says to what it is set itself.
+    # each step the threshold: it stops there where its setting is at least that. `steps.setting`
+    # is what this rule is set to.
     steps = rule.steps(sets_for_rule)
     if steps.means is not None:  # the rule's own estimates of the k-fold mean
         subsets = subsets.with_means(steps.means)

@@ -99,6 +99,7 @@ def _ties(sizes: Floats, rounding: Floats) -> Floats:
     least_of_tie = -math.inf
     rounding_of_least = 0.0
     for pair in np.argsort(sizes).tolist():  # the numbers of the pairs, from the least size on
+        # Compared with the least of the tie: with its last one, sizes far apart could be one tie.
         if sizes[pair] - least_of_tie > max(rounding_of_least, rounding[pair]):
             tie += 1
             least_of_tie = sizes[pair]
@@ -183,7 +184,8 @@ def friedman(scores: ArrayLike) -> RankTest:
         outcome = scipy.stats.friedmanchisquare(*ranks.T)
         statistic = float(outcome.statistic)
         p = float(outcome.pvalue)
-    # Nemenyi's test: differences of mean ranks follow the studentized range, over sqrt(2).
+    # Nemenyi's test: differences of mean ranks, in units of their standard error, follow the
+    # studentized range over sqrt(2).
     standard_error = math.sqrt(learners * (learners + 1) / (6 * datasets))
     rank_differences = np.abs(ranks_over_datasets[:, None] - ranks_over_datasets[None, :])
     studentized = scipy.stats.studentized_range

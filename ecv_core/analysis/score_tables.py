@@ -84,9 +84,9 @@ def _read(path: Path, file: str) -> pa.Table:
                 return table_of_json((head + text.read()).decode("utf-8-sig"), file)
             if path.suffix == ".log":
                 return table_of_log((head + text.read()).decode("utf-8"), file)
+        return _csv(path, head, file)
     except (OSError, EOFError, zlib.error, ValueError, pa.ArrowException) as error:
         raise _unreadable(file, error) from None
-    return _csv(path, head, file)
 
 
 def _opened(path: Path) -> BufferedIOBase:
@@ -118,10 +118,8 @@ def _csv(path: Path, head: bytes, file: str) -> pa.Table:
             convert_options=csv.ConvertOptions(decimal_point=_decimal_point(rows, separator, file)),
         )
         "".join(table.column_names)  # refuses names that are no text
-    except UnicodeDecodeError:  # is a ValueError too, and says nothing to users
+    except UnicodeDecodeError:  # it says nothing to users
         raise _not_utf8(file) from None
-    except (OSError, EOFError, zlib.error, ValueError, pa.ArrowException) as error:
-        raise _unreadable(file, error) from None
     # Arrow gives bytes for a column of texts that are not all in UTF-8.
     if any(pa.types.is_binary(field.type) for field in table.schema):
         raise _not_utf8(file)

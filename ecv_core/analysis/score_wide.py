@@ -338,13 +338,14 @@ def _fold_columns(names: Sequence[str], file: str, wanted: str | None) -> _Score
 
 def _fold_columns_of_one_metric(names: Sequence[str], file: str, wanted: str | None) -> _ScoreNames:
     """As `_fold_columns`, of the chosen metric, where columns are called 'rmse_fold_1'."""
-    metrics = {}  # of each column; without those that name none
+    metric_of_column = {}  # of the columns that name a metric
     for name in names:
         metric = metric_of_fold(name)
         if metric:
-            metrics[name] = metric
-    chosen = chosen_metric(list(dict.fromkeys(metrics.values())), wanted, file)
-    folds, others = divided(names, lambda name: metrics.get(name) == chosen)
+            metric_of_column[name] = metric
+    metrics = list(dict.fromkeys(metric_of_column.values()))
+    chosen = chosen_metric(metrics, wanted, file)
+    folds, others = divided(names, lambda name: metric_of_column.get(name) == chosen)
     clue = MetricClue(f"'{chosen}' in the columns' names", chosen)
     return _ScoreNames(folds, left_out_words(others, "other metrics, or no folds"), clue)
 
