@@ -419,12 +419,13 @@ def _check_complete(
     differs_from_first = present != present[0]
     if differs_from_first.any():
         contender, fold, user = np.argwhere(differs_from_first)[0]
-        lacks = names[contender]
-        has = names[0]
+        name_lacking = names[contender]
+        name_with = names[0]
         if present[contender, fold, user]:
-            lacks = names[0]
-            has = names[contender]
+            name_lacking = names[0]
+            name_with = names[contender]
         raise InputError(
-            f"in {file}, fold {folds[fold]} of '{lacks}' has no score for user {users[user]}, "
-            f"but the same fold of '{has}' has one; contenders must be scored on the same users"
+            f"in {file}, fold {folds[fold]} of '{name_lacking}' has no score for user "
+            f"{users[user]}, but the same fold of '{name_with}' has one; contenders must be scored "
+            "on the same users"
         )

@@ -58,7 +58,6 @@ class Entry:
 class Published:
     """What is published of one dataset."""
 
-    dataset: str
     title: str
     protocol: str
     source: str
@@ -84,7 +83,6 @@ def _published_by_dataset() -> dict[str, Published]:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
         entries = [_published_entry(result, document) for result in document["results"]]
         by_dataset[document["dataset"]] = Published(
-            dataset=document["dataset"],
             title=document["title"],
             protocol=document["protocol"],
             source=document["source"],

@@ -80,7 +80,7 @@ def user_means(scores: Mapping[int, UserScores], folds: Sequence[int], metric: s
         By the codes of the users, ascending.
     """
     users, values = user_table([scores[fold] for fold in folds], metric)
-    has_score = np.isfinite(values)
+    has_score = np.isfinite(values)  # shape (folds, users)
     counts = has_score.sum(axis=0)
     sums = np.where(has_score, values, 0).sum(axis=0, dtype=np.float64)
     is_scored = counts > 0

@@ -38,11 +38,13 @@ def alpha_grid(orders: Sequence[Orders]) -> Floats:
     highest_exponent = math.ceil(math.log10(max(highest_alpha, _LEAST_ALPHA)) - 1e-9)
     lowest_exponent = highest_exponent - _MOST_DECADES
     decades = np.array([10.0**exponent for exponent in range(lowest_exponent, highest_exponent)])
+    # Expected folds at each of these alphas; shape (systems, decades).
     folds_used = np.array([system_orders.mean_stop(decades) for system_orders in orders])
     most_folds_used = folds_used[:, :1]  # at the lowest alpha
     uses_nearly_all = (folds_used >= _NEARLY_ALL * most_folds_used).all(axis=0)
     last_decade_with_nearly_all = int(np.flatnonzero(uses_nearly_all).max(initial=0))
     first_exponent = lowest_exponent + last_decade_with_nearly_all
+    # Point p of the grid is the alpha 10^(p / PER_DECADE).
     points = range(first_exponent * PER_DECADE, highest_exponent * PER_DECADE + 1)
     return np.array([_alpha_of_point(point) for point in points])
 

@@ -129,20 +129,20 @@ class Line:
         """Find the setting and the cost of the cheapest mix that is no further off."""
         # The settings ascend in cost, and the last uses all folds and is never off, so that there
         # is a first one that is close enough.
-        first = int(np.argmax(self.difference <= difference))
-        if first == 0:
+        close = int(np.argmax(self.difference <= difference))
+        if close == 0:
             # The cheapest setting is close enough by itself, so nothing is mixed.
             return Mix(float(self.settings[0]), float(self.cost[0]), float(self.cost_error[0]))
-        drop = self.difference[first - 1] - self.difference[first]
+        drop = self.difference[close - 1] - self.difference[close]
         # The crossing lies between this setting and the one before, which is too far off.
-        share = float((self.difference[first - 1] - difference) / drop)
+        share = float((self.difference[close - 1] - difference) / drop)
         # An error of the difference shifts the crossing, and the cost with it.
-        cost_per_difference = (self.cost[first] - self.cost[first - 1]) / drop
-        error = _interpolated(self.cost_error, first, share)
-        error += cost_per_difference * _interpolated(self.difference_error, first, share)
+        cost_per_difference = (self.cost[close] - self.cost[close - 1]) / drop
+        error = _interpolated(self.cost_error, close, share)
+        error += cost_per_difference * _interpolated(self.difference_error, close, share)
         return Mix(
-            setting=_interpolated(self.settings, first, share),
-            value=_interpolated(self.cost, first, share),
+            setting=_interpolated(self.settings, close, share),
+            value=_interpolated(self.cost, close, share),
             error=error,
         )
 
