@@ -96,12 +96,6 @@ def curve_of_outcomes(outcomes: Sequence[Outcome], settings: Sequence[float]) ->
         outcomes: The outcomes of one rule on the same folds, all exact or all drawn; at least one.
         settings: The settings of the outcomes, ascending.
     """
-    names = ["mean_difference_percent", "coverage", "cost_percent"]
-    if outcomes[0].within is not None:
-        names.append("within")
-    columns: dict[str, Any] = {}
-    for name in names:
-        columns[name] = np.array([getattr(outcome, name) for outcome in outcomes])
     errors = {}
     for name in outcomes[0].standard_errors:
         errors[name] = np.array([outcome.standard_errors[name] for outcome in outcomes])
@@ -116,7 +110,9 @@ def curve_of_outcomes(outcomes: Sequence[Outcome], settings: Sequence[float]) ->
         stop_distribution=np.array(stops),
         difference_quantiles=np.array(quantiles),
         standard_errors=errors,
-        **columns,
+        **_joined_fields(
+            outcomes, ["mean_difference_percent", "coverage", "cost_percent"], np.array
+        ),
     )
 
 
@@ -138,11 +134,23 @@ def combine_curves(
         more_folds = np.zeros((len(curve.settings), k - curve.k))
         stop_distributions.append(np.hstack([curve.stop_distribution, more_folds]))
     names = ["mean_difference_percent", "difference_quantiles", "coverage", "cost_percent"]
-    if curves[0].within is not None:
-        names.append("within")
-    columns: dict[str, Any] = {}
-    for name in names:
-        columns[name] = combine_arrays([getattr(curve, name) for curve in curves])
     return Curve(
-        k=k, settings=settings, stop_distribution=combine_arrays(stop_distributions), **columns
+        k=k,
+        settings=settings,
+        stop_distribution=combine_arrays(stop_distributions),
+        **_joined_fields(curves, names, combine_arrays),
     )
+
+
+def _joined_fields(
+    parts: Sequence[Outcome] | Sequence[Curve],
+    names: list[str],
+    join: Callable[[list[Any]], Floats],
+) -> dict[str, Any]:
+    """Each of these fields, and `within` where there is one, joined from all parts of a curve."""
+    if parts[0].within is not None:
+        names = [*names, "within"]
+    fields = {}
+    for name in names:
+        fields[name] = join([getattr(part, name) for part in parts])
+    return fields

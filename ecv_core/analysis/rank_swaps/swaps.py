@@ -83,10 +83,10 @@ def common_metrics(block: Block) -> list[str]:
         for fold in run.folds:
             shared = [name for name in shared if name in fold.metrics]
     shared = [name for name in shared if not _is_descriptive(name)]
-    own = runs[0].spec.metric_name
-    if own in shared:
-        shared.remove(own)
-        shared.insert(0, own)
+    metric_of_runs = runs[0].spec.metric_name
+    if metric_of_runs in shared:
+        shared.remove(metric_of_runs)
+        shared.insert(0, metric_of_runs)
     return shared
 
 

@@ -138,16 +138,13 @@ def _toy_split_into(
 
 
 def _part_words(chosen: Strategy, folds: Folds, index: int) -> NDArray[np.str_]:
-    """What each interaction of the toy is for in a fold, as figures say it.
-
-    'fold-in' is learnt from like training: the known part of the profile of a user who is tested.
-    Only strategies with a parameter of that name have it.
-    """
+    """What each interaction of the toy is for in a fold, as figures say it."""
     parts = folds.parts(index)
     users = toy().users
     words_of_parts = PART_WORDS | {Part.UNKNOWN: "unknown"}
     # Parts are numbers from 0 on, so that each interaction's part is the place of its words.
     words = np.array([words_of_parts[part] for part in Part])[parts]
+    # Strategies with this parameter learn from the known part of the profile of who is tested.
     if "fold_in" in [parameter.name for parameter in chosen.parameters]:
         held_out = (parts == Part.TEST) | (parts == Part.VALIDATION)
         words[(parts == Part.TRAIN) & np.isin(users, users[held_out])] = "fold-in"
