@@ -154,8 +154,8 @@ def _consists_of(words: Sequence[str], decisive: frozenset[str], fillers: frozen
     return not decisive.isdisjoint(words) and (decisive | fillers).issuperset(words)
 
 
-def is_time_of(name: str, names: Iterable[str]) -> bool:
-    """Whether a column is of times of a contender that another one is of: 'svd_time', beside 'svd'.
+def is_time_or_cost_among(name: str, names: Iterable[str]) -> bool:
+    """Whether a column is of times or costs, perhaps of a contender: 'svd_time', beside 'svd'.
 
     The time has to be at the end, for there are contenders such as 'time-svd'.
 
@@ -163,6 +163,8 @@ def is_time_of(name: str, names: Iterable[str]) -> bool:
         name: The name of the column.
         names: The names of all columns.
     """
+    if is_time_or_cost(name):
+        return True
     measured = _TIMES | _COSTS
     words_of_contender = words_of(name)
     words_of_time = []

@@ -210,9 +210,7 @@ def without_nameless_means(
     if not all(is_number(table, name) for name in columns):
         return every_row
     scores = np.column_stack([numbers_of(table, name, file) for name in columns])
-    nameless_count = len(table)  # how many of the last rows have no label
-    if label_column is not None:
-        nameless_count = _count_last_blank(texts_of(table, label_column))
+    nameless_count = _count_nameless(table, label_column)
     if nameless_count > 1 and _ends_in_means_and_spreads(scores):
         left_out = "the last two rows, the means and spreads of those above"
         return TablePart(table.slice(0, len(table) - 2), [left_out])
@@ -245,12 +243,14 @@ def _ends_in_means(scores: Floats) -> bool:
     return len(scores) > 2 and is_mean_of(scores[-1], scores[:-1])
 
 
-def _count_last_blank(labels: Sequence[str]) -> int:
-    """How many of the last labels are empty; a missing one is 'None'."""
+def _count_nameless(table: pa.Table, label_column: str | None) -> int:
+    """How many of the last rows have no label; all, where no column labels them."""
+    if label_column is None:
+        return len(table)
     count = 0
-    for label in labels:
+    for label in texts_of(table, label_column):
         count += 1
-        if label.strip() not in ("", "None"):
+        if label.strip() not in ("", "None"):  # a missing one is 'None'
             count = 0
     return count
 
@@ -392,10 +392,8 @@ def _score_column(
     for name in other_columns:
         if not (is_time_or_cost(name) or is_bookkeeping(name)):
             candidates.append(name)
-    with_numbers = []
-    for name in candidates:
-        if is_number(table, name) and not holds_row_numbers(table, name):
-            with_numbers.append(name)
+    no_row_numbers = without_row_numbers(table, candidates)
+    with_numbers = [name for name in no_row_numbers if is_number(table, name)]
     called_after_metric = first_of_metric(with_numbers, metric)
     if called_after_metric is not None:
         return called_after_metric
@@ -437,9 +435,9 @@ def is_of_training(name: str) -> bool:
     return "train" in name.lower()
 
 
-def holds_row_numbers(table: pa.Table, name: str) -> bool:
-    """Whether a column numbers the rows, by its name and its values."""
-    return is_whole(table, name) and names_row_numbers(name)
+def without_row_numbers(table: pa.Table, names: Iterable[str]) -> list[str]:
+    """The columns that do not number the rows, by their names and values."""
+    return [name for name in names if not (is_whole(table, name) and names_row_numbers(name))]
 
 
 def _missing_column(file: str, role: str) -> InputError:

@@ -22,8 +22,8 @@ from ecv_core.analysis.score_columns import (
     is_mean_of_boosting,
     is_spread,
     is_summary,
-    is_time_of,
     is_time_or_cost,
+    is_time_or_cost_among,
     metric_of_fold,
     names_row_numbers,
 )
@@ -33,11 +33,11 @@ from ecv_core.analysis.score_rows import (
     SeveralMetrics,
     chosen_metric,
     first_of_metric,
-    holds_row_numbers,
     is_of_training,
     left_out_words,
     rows_of_one_metric,
     without_nameless_means,
+    without_row_numbers,
     without_summary_rows,
 )
 from ecv_core.analysis.score_tables import (
@@ -185,7 +185,7 @@ def _possible_score_columns(table: pa.Table, label_column: str | None, file: str
     times = []
     others = []
     for name in names:
-        if is_time_or_cost(name) or is_time_of(name, names):
+        if is_time_or_cost_among(name, names):
             times.append(name)
         elif is_bookkeeping(name) or is_end_of_range(name) or is_spread(name, names):
             others.append(name)
@@ -197,8 +197,7 @@ def _possible_score_columns(table: pa.Table, label_column: str | None, file: str
     left_out += left_out_words(others, "settings, counts or spreads")
     # Whole numbers under a name such as 'n' number the rows. Where no other column is left, they
     # are the scores of a contender of that name.
-    no_row_numbers = [name for name in scores if not holds_row_numbers(table, name)]
-    return _ScoreNames(no_row_numbers or scores, left_out, times=times)
+    return _ScoreNames(without_row_numbers(table, scores) or scores, left_out, times=times)
 
 
 def _check_not_rounds_of_boosting(scores: Sequence[str], names: Sequence[str], file: str) -> None:

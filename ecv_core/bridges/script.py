@@ -186,9 +186,11 @@ def cornac_model(job: Job) -> Any:
         )
     accepted = inspect.signature(model_class).parameters
     check_params(job, accepted.keys() - {"seed"})  # the seed is the fold's
-    arguments = {"verbose": False, "seed": job["seed"], **job["params"]}
-    # Not every model takes a seed, or can be told to be quiet.
-    return model_class(**{name: arguments[name] for name in arguments.keys() & accepted.keys()})
+    arguments = {"verbose": False, "seed": job["seed"]} | job["params"]
+    for name in ("verbose", "seed"):
+        if name not in accepted:
+            del arguments[name]
+    return model_class(**arguments)
 
 
 def cornac_lists(job: Job, parts: Parts, model: Any, cornac_fold: Any) -> Lists:
