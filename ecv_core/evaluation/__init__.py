@@ -154,7 +154,6 @@ def evaluate(
             metrics, extra_metrics, sampled=protocol.sampled, log_odds=log_odds
         ),
         progress=progress,
-        compiled=load_compiled(seen.shape[0] * seen.shape[1]),
     )
     if protocol.sampled:
         columns = sampled_ranking(fold)
@@ -254,8 +253,6 @@ def evaluate_lists(
         ratings=ratings,
         protocol=protocol,
         metrics=tuple(metrics),
-        progress=no_progress,
-        compiled=False,
     )
     columns = metrics_of_lists(fold, lists[fold.users].astype(np.int32))
     return _evaluation(fold, columns)
@@ -271,8 +268,7 @@ def _fold_to_evaluate(
     ratings: csr_array | None,
     protocol: Protocol,
     metrics: tuple[str, ...],
-    progress: Progress,
-    compiled: bool,
+    progress: Progress = no_progress,
 ) -> EvaluatedFold:
     """A fold with all that its evaluation needs; arguments as of `evaluate`.
 
@@ -293,6 +289,8 @@ def _fold_to_evaluate(
         progress("evaluate", users_done, len(users))
 
     report(0)
+    # Where lists are evaluated none are made, so that no compiled code is needed.
+    compiled = model is not None and load_compiled(seen.shape[0] * seen.shape[1])
     return EvaluatedFold(
         model=model,
         seen=seen,

@@ -152,6 +152,7 @@ class Metric:
                 "predictions (predicted, given) with kind='ratings'"
             )
         self._set_frozen_field("code", code_of(self.compute))
+        # Three users, each with a list of four items and a hit; or three ratings.
         if self.kind is Kind.HITS:
             self.of_hits(np.eye(3, 4, dtype=np.bool_), np.arange(1, 4))
         else:

@@ -105,14 +105,12 @@ class HeldOut:
         return Linearized(mean, self.weights / self.weights.mean() * (values - mean))
 
     def ratio(self, numerators: NDArray[Any], denominators: NDArray[Any]) -> Linearized:
-        """The ratio of two weighted sums over samples.
-
-        Its influence is (numerators - ratio * denominators) / mean(denominators).
-        """
+        """The ratio of two weighted sums over samples."""
         denominator = float(self.weights @ denominators)
         if denominator == 0:  # as scikit-learn has it, unless made with another zero_division
             return Linearized(0.0, np.zeros(len(self.weights)))
         ratio = float(self.weights @ numerators) / denominator
+        # The influence on a ratio: (numerators - ratio * denominators) / mean(denominators).
         deviations = self.weights * (numerators - ratio * denominators)
         return Linearized(ratio, deviations * (len(self.weights) / denominator))
 
@@ -190,6 +188,7 @@ def _rmse(held_out: HeldOut) -> Linearized:
     if mean == 0:
         return Linearized(0.0, influence)
     root = float(np.sqrt(mean))
+    # The root of m rises with m by 1 / (2 sqrt(m)), by which the mean's influence is multiplied.
     return Linearized(root, influence / (2 * root))
 
 

@@ -248,6 +248,7 @@ def _bounds_of_blocks(by_row: csr_array, by_column: csr_array) -> list[int]:
     # The search pairs each entry of a column with every entry of its row.
     pairs_of_entry = np.diff(by_row.indptr)[by_column.indices]
     pairs_before_entry = np.concatenate(([0], np.cumsum(pairs_of_entry)))
+    # A column's last entry is the one before the first entry of the next column.
     pairs_up_to_column = pairs_before_entry[by_column.indptr[1:]]
     block_of_column = pairs_up_to_column // MAX_SCIPY_PAIRS
     first_columns = np.flatnonzero(np.diff(block_of_column)) + 1
@@ -354,6 +355,7 @@ class Similarities:
         column_count = len(self._dense)
         length = min(neighbours, column_count)
         values, columns = torch.topk(self._dense, length, sorted=False)
+        # Each row of the result has so many entries.
         starts = np.arange(column_count + 1, dtype=np.int32) * length
         entries = (values.numpy().ravel(), columns.numpy().ravel().astype(np.int32), starts)
         nearest = scipy.sparse.csr_array(entries, shape=(column_count, column_count))

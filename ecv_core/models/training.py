@@ -285,9 +285,6 @@ class AveragedWeights:
     @contextmanager
     def replacing_weights(self) -> Iterator[None]:
         """Put the mean into the weights for a while."""
-        if not self._kept_share:
-            yield
-            return
         newest_weights = _copies(self._weights)
         try:
             _overwrite(self._weights, self.means)

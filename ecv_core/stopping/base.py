@@ -283,7 +283,7 @@ class Rule:
     def __post_init__(self) -> None:
         if self.axis is not None:
             return
-        # By default rules are compared on their first number.
+        # By default rules are compared on their first number; a bool is none, though an int.
         for parameter in self.parameters:
             if type(parameter.default) in (int, float):
                 object.__setattr__(self, "axis", parameter)
@@ -322,6 +322,7 @@ class Rule:
         """
         for parameter in self.parameters:
             if parameter.required and values.get(parameter.name) is None:
+                # A way out reads 'use for example 0.03 for 3 %'.
                 example = parameter.way_out.removeprefix("use ")
                 if not example:
                     example = f"such as {parameter.text(parameter.default)}"

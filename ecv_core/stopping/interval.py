@@ -77,8 +77,9 @@ def half_width(deviation: float, n: int, confidence: float, overlap: float = 0.0
 
     Source: Nadeau, Bengio (2003), the corrected resampled t-test.
     """
-    independent = t_quantile(n - 1, confidence) * deviation / math.sqrt(n)
-    return independent * math.sqrt(1 + n * overlap)
+    half_width_without_overlap = t_quantile(n - 1, confidence) * deviation / math.sqrt(n)
+    # Scores whose training sets overlap are alike: their mean varies 1 + n * overlap times as much.
+    return half_width_without_overlap * math.sqrt(1 + n * overlap)
 
 
 def uncertainty_of(
@@ -110,10 +111,10 @@ def t_factors(k: int, confidence: float) -> Floats:
     Returns:
         Shape (k,); NaN for one score.
     """
-    reaches = np.full(k, math.nan)
+    quantiles = np.full(k, math.nan)
     for n in range(2, k + 1):
-        reaches[n - 1] = t_quantile(n - 1, confidence)
-    return reaches / np.sqrt(np.arange(1, k + 1))
+        quantiles[n - 1] = t_quantile(n - 1, confidence)
+    return quantiles / np.sqrt(np.arange(1, k + 1))
 
 
 def running_means_and_deviations(
@@ -248,6 +249,7 @@ def _simulated_level(first: int, k: int, confidence: float, runs: int) -> float:
     p_values = []
     for n, (means, squares) in enumerate(running_moments(scores), start=1):
         if n >= first:
+            # Student's t: the mean over its standard error, the root of squares / (n - 1) / n.
             t = np.abs(means) * np.sqrt(n * (n - 1) / squares)
             p_values.append(2 * scipy.special.stdtr(n - 1, -t))
     # A run errs at a look where the p-value of the true mean, 0, is below the level. So its least
@@ -255,9 +257,7 @@ def _simulated_level(first: int, k: int, confidence: float, runs: int) -> float:
     return float(np.quantile(np.min(p_values, axis=0), 1 - confidence))
 
 
-def running_moments(
-    scores: Iterable[Floats],
-) -> Iterator[tuple[Floats, Floats]]:
+def running_moments(scores: Iterable[Floats]) -> Iterator[tuple[Floats, Floats]]:
     """Mean, and sum of squares about it, of the scores of many runs up to each fold.
 
     Args:
@@ -270,6 +270,7 @@ def running_moments(
     mean = np.zeros(1)  # of any number of runs
     squares = np.zeros(1)
     for n, score in enumerate(scores, start=1):
+        # Welford's recurrence: the new score's distances to both means, the old and the new one.
         step = score - mean
         mean = mean + step / n
         squares = squares + step * (score - mean)
