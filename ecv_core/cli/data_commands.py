@@ -52,10 +52,10 @@ def datasets_command(options: argparse.Namespace) -> None:
                 f"{_count(row['users']):>9}{_count(row['items']):>9}"
                 f"{_count(row['interactions']):>14}"
             )
-        where = f"not on disk; get it with: {program()} download {row['id']}"
+        place_words = f"not on disk; get it with: {program()} download {row['id']}"
         if row["on_disk"]:
-            where = "on disk"
-        print(f"{row['id']:<22}{size}  {where}")
+            place_words = "on disk"
+        print(f"{row['id']:<22}{size}  {place_words}")
 
 
 def _count(number: int | None) -> str:

@@ -126,12 +126,12 @@ def _accepted_words(checked: Checked) -> str:
     interval = shown_interval(run).interval
     if interval:
         mean += f" ({ends_words(interval)})"
-    how = "are the means of the reported user scores, which cannot be computed again"
+    source_words = "are the means of the reported user scores, which cannot be computed again"
     if checked.recomputed:
-        how = "follow from what the model returned"
+        source_words = "follow from what the model returned"
     return (
         f"{run.spec.algorithm} on {run.spec.dataset}, {run.spec.metric_name} {mean}, "
         f"{run.folds_used} of {run.k} folds: accepted. Its folds are the same as those made "
-        f"here, and its scores {how}. Its times, its energy and its machine are as reported, "
-        "unchecked."
+        f"here, and its scores {source_words}. Its times, its energy and its machine are as "
+        "reported, unchecked."
     )

@@ -211,10 +211,11 @@ def _newest_fold_sentence(run: RunRecord) -> str:
         reason = (
             f"After {moment.n} folds: the mean is {score_text(moment.mean)}, to check the stop."
         )
-    took = f"in {result.total_seconds:.2f} s"
+    time_words = f"in {result.total_seconds:.2f} s"
     if result.reused:
-        took = "was there already"
-    return f"fold {moment.fold}: {run.spec.metric_name} {score_text(moment.score)} {took}. {reason}"
+        time_words = "was there already"
+    score = f"{run.spec.metric_name} {score_text(moment.score)}"
+    return f"fold {moment.fold}: {score} {time_words}. {reason}"
 
 
 def spec_of(options: argparse.Namespace) -> RunSpec:

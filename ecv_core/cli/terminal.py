@@ -43,10 +43,10 @@ def replace_closed_streams() -> None:
 def _open_to_nowhere(descriptor: int) -> TextIO:
     """A stream that goes nowhere, under this number; programs that are started inherit it."""
     # The system gives the lowest free number, which is another one where stdin is closed too.
-    opened = os.open(os.devnull, os.O_WRONLY)
-    if opened != descriptor:
-        os.dup2(opened, descriptor)
-        os.close(opened)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    if nowhere != descriptor:
+        os.dup2(nowhere, descriptor)
+        os.close(nowhere)
     os.set_inheritable(descriptor, True)
     return os.fdopen(descriptor, "w", encoding="utf-8", closefd=False)
 

@@ -116,8 +116,8 @@ def read_seconds(values: pa.Array, unit: TimeUnit) -> Floats:
         seconds = np.round(days * _SECONDS_A_DAY)  # a day has no exact fractions
     else:
         seconds = _seconds_of_dates(values, unit)
-    inside = (seconds >= limits.EARLIEST) & (seconds < limits.LATEST)
-    return np.where(inside, seconds, np.nan)
+    is_in_range = (seconds >= limits.EARLIEST) & (seconds < limits.LATEST)
+    return np.where(is_in_range, seconds, np.nan)
 
 
 def _seconds_of_moments(values: pa.Array) -> Floats:

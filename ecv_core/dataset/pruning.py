@@ -90,8 +90,8 @@ def core_rows(interactions: Interactions, core: int) -> Indices:
 
 def _dense_codes(codes: Codes, ids: Ids) -> tuple[Codes, Ids]:
     """Dense codes in the text order of the ids that occur, and those ids."""
-    occurring = np.flatnonzero(np.bincount(codes, minlength=len(ids)))
-    in_order_of_ids = occurring[np.argsort(ids[occurring], kind="stable")]
+    occurring_codes = np.flatnonzero(np.bincount(codes, minlength=len(ids)))
+    in_order_of_ids = occurring_codes[np.argsort(ids[occurring_codes], kind="stable")]
     new_code = np.full(len(ids), -1, dtype=np.int32)  # -1 is of ids that do not occur
     new_code[in_order_of_ids] = np.arange(len(in_order_of_ids), dtype=np.int32)
     return new_code[codes], ids[in_order_of_ids]

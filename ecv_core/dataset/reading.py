@@ -144,10 +144,10 @@ def read_batches(file_batches: Iterable[Batch], layout: Layout, name: str) -> Fi
 def _without_repetitions(interactions: Interactions, losses: _Losses) -> Interactions:
     """One interaction of each user and item; the others are counted."""
     kept = _first_row_of_each_pair(interactions)
-    repeated = len(interactions) - len(kept)
-    if not repeated:
+    repeated_count = len(interactions) - len(kept)
+    if not repeated_count:
         return interactions
-    losses.unused[REPEATED] = repeated
+    losses.unused[REPEATED] = repeated_count
     return interactions.take(kept)
 
 
@@ -161,8 +161,10 @@ def _without_bots(interactions: Interactions, losses: _Losses) -> Interactions:
     losses.add(OF_A_BOT, int(is_of_bot.sum()), f"user '{example}'")
     others = interactions.take(np.flatnonzero(~is_of_bot))
     # Codes go from 0 without a gap, so that those of the users who stay are made anew.
-    present, users = np.unique(others.users, return_inverse=True)
-    return replace(others, users=users.astype(np.int32), user_ids=interactions.user_ids[present])
+    remaining_users, users = np.unique(others.users, return_inverse=True)
+    return replace(
+        others, users=users.astype(np.int32), user_ids=interactions.user_ids[remaining_users]
+    )
 
 
 def _nothing_usable_sentence(losses: _Losses, rows: int) -> str:
@@ -211,12 +213,12 @@ def _usable_values(
     usable = np.ones(len(batch), dtype=np.bool_)
 
     def leave_out(reason: str, mask: Mask) -> None:
-        lost = np.flatnonzero(mask & usable)  # a row counts for its first reason alone
-        if len(lost):
-            row = int(lost[0])
+        lost_rows = np.flatnonzero(mask & usable)  # a row counts for its first reason alone
+        if len(lost_rows):
+            row = int(lost_rows[0])
             example = f"row {rows_before + row + 1:,}: {_row_words(batch, row)}"
-            losses.add(reason, len(lost), example)
-            usable[lost] = False
+            losses.add(reason, len(lost_rows), example)
+            usable[lost_rows] = False
 
     if layout.above_zero is not None:  # the column whose numbers have to be above zero
         role_of_place = {place: role for role, place in layout.columns_to_read}

@@ -428,10 +428,10 @@ def flattened(record: Mapping[str, Any], above: str = "") -> dict[str, Any]:
 def _value_of_mongodb(value: object) -> object:
     """The value within objects of MongoDB, such as {"$date": {"$numberLong": "7"}}."""
     while isinstance(value, dict) and len(value) == 1:
-        ((name, inner),) = value.items()
+        ((name, inner_value),) = value.items()
         if not name.startswith("$"):
             break
-        value = inner
+        value = inner_value
     return value
 
 

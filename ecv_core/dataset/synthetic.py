@@ -133,8 +133,8 @@ def _visit_days(world: Parameters, rng: np.random.Generator) -> tuple[Floats, Fl
 
 def _release_days(world: Parameters, rng: np.random.Generator) -> Floats:
     """The day on which each item comes out; 0 for those that were out before."""
-    later = rng.random(world.items) < world.share_released_later
-    return np.where(later, rng.uniform(0, world.days, world.items), 0.0)
+    is_released_later = rng.random(world.items) < world.share_released_later
+    return np.where(is_released_later, rng.uniform(0, world.days, world.items), 0.0)
 
 
 def _activity(world: Parameters, rng: np.random.Generator) -> NDArray[np.int64]:

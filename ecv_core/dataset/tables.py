@@ -56,11 +56,11 @@ def task_of(frame: pd.DataFrame, target: str) -> Task:
         DatasetError: Where it can be neither.
     """
     values = frame[target]
-    missing = int(values.isna().sum())
-    if missing:
+    missing_count = int(values.isna().sum())
+    if missing_count:
         row = int(np.flatnonzero(values.isna())[0]) + 1
         raise DatasetError(
-            f"the target '{target}' has no value in {missing:,} of {len(frame):,} rows (row "
+            f"the target '{target}' has no value in {missing_count:,} of {len(frame):,} rows (row "
             f"{row} is the first); 'none' and 'na' count as missing: rename such a class, leave "
             "these rows out, or choose another target"
         )

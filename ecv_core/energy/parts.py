@@ -188,13 +188,13 @@ def parts_sentence(parts: Sequence[EnergyPart]) -> str:
         return f"Meters measured {percent_text(measured / 100, '.0f')} of it."
     if reported >= 50:
         return f"A meter of your own reported {percent_text(reported / 100, '.0f')} of it."
-    how = "None of it was measured"
+    measured_words = "None of it was measured"
     if measured:
-        how = f"Meters measured only {percent_text(measured / 100, '.0f')} of it"
+        measured_words = f"Meters measured only {percent_text(measured / 100, '.0f')} of it"
     share = percent_text(constant / 100, ".0f")
     return (
-        f"{how}, and {share} is a constant power for memory times the time, so the energy saved "
-        "mostly reflects the time saved."
+        f"{measured_words}, and {share} is a constant power for memory times the time, so the "
+        "energy saved mostly reflects the time saved."
     )
 
 
@@ -213,8 +213,10 @@ def energy_lines(run: RunRecord) -> list[str]:
             f"{part.name}: {part.watts:.3g} W on average x {seconds:.4g} s = {part.joules:.4g} J"
             f"{basis}"
         )
-    shown = " + ".join(f"{part.joules:.4g}" for part in parts)
-    lines.append(f"total: {shown} = {facts.joules:.4g} J, / 3600 = {facts.joules / 3600:.3g} Wh")
+    sum_words = " + ".join(f"{part.joules:.4g}" for part in parts)
+    lines.append(
+        f"total: {sum_words} = {facts.joules:.4g} J, / 3600 = {facts.joules / 3600:.3g} Wh"
+    )
     if facts.has_idle_joules:
         lines.append(_idle_line(folds, seconds))
     if facts.grams_co2e:

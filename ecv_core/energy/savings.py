@@ -124,9 +124,9 @@ def cost_range_of_next_fold(costs: Sequence[float]) -> tuple[float, float]:
     Args:
         costs: As for `cost_of_next_fold`.
     """
-    later = costs[1:] or costs
+    later_costs = costs[1:] or costs
     share = margin_after(len(costs)).share
-    return min(later) * (1 - share), max(later) * (1 + share)
+    return min(later_costs) * (1 - share), max(later_costs) * (1 + share)
 
 
 def energy_of(run: RunRecord) -> EnergyFacts:
@@ -425,21 +425,21 @@ def _cost_range(fewest_and_most: tuple[int, int], fold_costs: Sequence[Sequence[
 
 def sum_of_expected(parts: Sequence[Expected]) -> Expected:
     """Several runs, one after the other; at least one."""
-    whole = parts[0]
+    sum_so_far = parts[0]
     for part in parts[1:]:
         joules = None
-        if whole.joules is not None and part.joules is not None:
-            joules = sum_of_ranges([whole.joules, part.joules])
-        fewest, most = whole.folds
+        if sum_so_far.joules is not None and part.joules is not None:
+            joules = sum_of_ranges([sum_so_far.joules, part.joules])
+        fewest, most = sum_so_far.folds
         part_fewest, part_most = part.folds
-        whole = Expected(
+        sum_so_far = Expected(
             folds=(fewest + part_fewest, most + part_most),
-            seconds=sum_of_ranges([whole.seconds, part.seconds]),
+            seconds=sum_of_ranges([sum_so_far.seconds, part.seconds]),
             joules=joules,
-            runs=whole.runs + part.runs,
-            same_parameters=whole.same_parameters and part.same_parameters,
+            runs=sum_so_far.runs + part.runs,
+            same_parameters=sum_so_far.same_parameters and part.same_parameters,
         )
-    return whole
+    return sum_so_far
 
 
 def sum_of_ranges(ranges: Iterable[Range]) -> Range:

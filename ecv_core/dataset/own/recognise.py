@@ -202,12 +202,13 @@ def _count_readable(values: Sequence[str], role: str, layout: Layout) -> int:
 
 def roles_sentence(layout: Layout) -> str:
     """The sentence about which column is taken as what, and how to say otherwise."""
-    taken = []
+    column_words = []
     for role, place in layout.roles:
-        taken.append(f"{layout.names[place]} as the {ROLE_WORDS[role]}")
+        column_words.append(f"{layout.names[place]} as the {ROLE_WORDS[role]}")
     options = " ".join(f"{OPTIONS[role]} COLUMN" for role in ("user_id", "item_id"))
     return (
-        f"It was read with {', '.join(taken)} (use {options} and similar options to change this):"
+        f"It was read with {', '.join(column_words)} (use {options} and similar options to change "
+        "this):"
     )
 
 
@@ -509,10 +510,10 @@ def _likeliest_separator(lines: Sequence[str]) -> str:
     """
     qualities = {sign: _separator_quality(sign, lines) for sign in SEPARATORS}
     # A space stands in texts as well, so it is one only where no other sign fits.
-    space = qualities.pop(" ")
+    quality_of_space = qualities.pop(" ")
     # The best one fits; of several it cuts the first line too, then gives the most columns.
     best_sign, best_quality = max(qualities.items(), key=itemgetter(1))
-    if space.fits and not best_quality.fits:
+    if quality_of_space.fits and not best_quality.fits:
         return " "
     return best_sign
 

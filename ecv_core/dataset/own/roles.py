@@ -165,15 +165,16 @@ def roles_by_names(names: Sequence[str], rows: Rows) -> dict[str, int]:
         names: The names of the columns.
         rows: The first ones, as text.
     """
-    plain = [plain_name(name) for name in _names_within_row_object(names)]
+    plain_names = [plain_name(name) for name in _names_within_row_object(names)]
     roles: dict[str, int] = {}
     for role, words in _WORDS.items():
-        places = [plain.index(word) for word in words if word in plain]  # likeliest first
+        # The likeliest word comes first, so that its column does too.
+        places = [plain_names.index(word) for word in words if word in plain_names]
         if role == "timestamp" and places:
             places = [_likeliest_time(places, rows)]
         if places:
             roles[role] = places[0]
-    if _is_day_of_month(roles.get("timestamp"), plain, rows):
+    if _is_day_of_month(roles.get("timestamp"), plain_names, rows):
         del roles["timestamp"]  # without the month it tells no order
     return roles
 
@@ -301,10 +302,10 @@ def _have_decimals(values: Values) -> bool:
 
 def _is_scale(values: Values) -> bool:
     """Whether these are the same few numbers again and again."""
-    different = set(values)
-    if len(values) < _TELLING * _SCALE or len(different) > _SCALE:
+    different_values = set(values)
+    if len(values) < _TELLING * _SCALE or len(different_values) > _SCALE:
         return False
-    return all(map(is_number, different))
+    return all(map(is_number, different_values))
 
 
 def guess_unit(values: Values, name: str = "") -> TimeUnit:
@@ -314,13 +315,13 @@ def guess_unit(values: Values, name: str = "") -> TimeUnit:
         values: As they are written.
         name: The name of their column; a date in it makes numbers of five digits days of Excel.
     """
-    present = list(filter(None, map(str.strip, values)))
-    numbers = sorted(abs(_number(value)) for value in present if is_number(value))
-    if len(numbers) * 2 < len(present):
-        return date_orders(present).orders[0]  # the likeliest
+    non_empty = list(filter(None, map(str.strip, values)))
+    numbers = sorted(abs(_number(value)) for value in non_empty if is_number(value))
+    if len(numbers) * 2 < len(non_empty):
+        return date_orders(non_empty).orders[0]  # the likeliest
     if not numbers:
         return TimeUnit.SECONDS
-    if all(map(_DAY_NUMBER.fullmatch, present)):  # such as 20180103
+    if all(map(_DAY_NUMBER.fullmatch, non_empty)):  # such as 20180103
         return TimeUnit.ISO
     if says_time(name) and numbers[0] >= _EXCEL_FROM and numbers[-1] <= _EXCEL_TO:
         return TimeUnit.EXCEL_DAYS
@@ -342,15 +343,15 @@ def _unit_of_size(median: float) -> TimeUnit:
 
 def is_time(values: Values) -> bool:
     """Whether values are moments, as dates or as numbers since 1970."""
-    present = [value for value in values if value]
-    if not all(map(is_number, present)):
-        return are_dates(present)
-    if not present:
+    non_empty = [value for value in values if value]
+    if not all(map(is_number, non_empty)):
+        return are_dates(non_empty)
+    if not non_empty:
         return False
-    if all(map(_DAY_NUMBER.fullmatch, present)):  # such as 20180103
+    if all(map(_DAY_NUMBER.fullmatch, non_empty)):  # such as 20180103
         return True
     # All are Unix times of likely years, in one and the same unit.
-    times = [_number(value) for value in present]
+    times = [_number(value) for value in non_empty]
     earliest = min(times)
     latest = max(times)
     for per_second in UNITS_A_SECOND.values():
@@ -361,10 +362,10 @@ def is_time(values: Values) -> bool:
 
 def are_dates(values: Values) -> bool:
     """Whether nearly all values are dates that are written as texts."""
-    present = [value for value in values if value]
+    non_empty = [value for value in values if value]
     # Reading dates takes time, so what cannot be one is left out first.
-    texts = [value for value in present if len(value) >= _SHORTEST_DATE and not is_number(value)]
-    nearly_all = NEARLY_ALL * len(present)
+    texts = [value for value in non_empty if len(value) >= _SHORTEST_DATE and not is_number(value)]
+    nearly_all = NEARLY_ALL * len(non_empty)
     return len(texts) > nearly_all and date_orders(texts).date_count > nearly_all
 
 
@@ -373,12 +374,12 @@ def _is_rating(values: Values) -> bool:
 
     Where every row has another value, only those with decimals may be ratings, as Jester's are.
     """
-    different = {value for value in values if value}
-    if not different or len(different) > _FEW or _never_changes(values):
+    different_values = {value for value in values if value}
+    if not different_values or len(different_values) > _FEW or _never_changes(values):
         return False
-    if _always_changes(values) and all(map(str.isdecimal, different)):
+    if _always_changes(values) and all(map(str.isdecimal, different_values)):
         return False
-    return all(map(_can_be_rating, different))
+    return all(map(_can_be_rating, different_values))
 
 
 def _can_be_rating(value: str) -> bool:
