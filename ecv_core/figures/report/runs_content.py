@@ -42,21 +42,20 @@ class Sums(NamedTuple):
 
     runs: int
     folds: int
+    metered: bool
+    """Whether the energy of any fold is known."""
     used: tuple[float, float]
     """From the least to the most that they may have used."""
     saved: tuple[float, float]
     grams_co2e: float
 
     @property
-    def cells(self) -> tuple[str, ...]:
-        """As a table has them."""
-        return (
-            str(self.runs),
-            str(self.folds),
-            watt_hours_range(*self.used),
-            watt_hours_range(*self.saved),
-            grams(self.grams_co2e),
-        )
+    def energy_cells(self) -> tuple[str, str, str]:
+        """Used, saved and emitted, as a table has them."""
+        if not self.metered:
+            return "-", "-", "-"
+        used = watt_hours_range(*self.used)
+        return used, watt_hours_range(*self.saved), grams(self.grams_co2e)
 
 
 def sums_of(runs: Sequence[RunRecord]) -> Sums:
@@ -65,6 +64,7 @@ def sums_of(runs: Sequence[RunRecord]) -> Sums:
     return Sums(
         runs=len(runs),
         folds=len(folds),
+        metered=any(fold.energy.source != "none" for fold in folds),
         used=sum_of_ranges(fold.energy.range for fold in folds),
         saved=total_saved_range(map(energy_of, runs)),
         grams_co2e=sum(fold.energy.grams_co2e for fold in folds),
@@ -201,8 +201,7 @@ def _key_numbers(runs: Sequence[RunRecord]) -> list[KeyNumber]:
     datasets = {run.spec.dataset for run in runs}
     countries = sorted({country_in_words(run.spec.country) for run in runs})
     folds_run = f"{sums.folds} of {planned_folds}"
-    used = watt_hours_range(*sums.used)
-    saved = watt_hours_range(*sums.saved)
+    used, saved, emitted = sums.energy_cells
     datasets_note = f"on {counted(len(datasets), 'dataset')}"
     emissions_note = f"CO2e, electricity of {listed(countries)}"
     return [
@@ -210,7 +209,7 @@ def _key_numbers(runs: Sequence[RunRecord]) -> list[KeyNumber]:
         KeyNumber("Folds run", folds_run, ""),
         KeyNumber("Energy used", used, _range_note(sums.used)),
         KeyNumber("Energy saved by stopping", saved, _range_note(sums.saved)),
-        KeyNumber("Emissions", grams(sums.grams_co2e), emissions_note),
+        KeyNumber("Emissions", emitted, emissions_note),
     ]
 
 
@@ -230,9 +229,10 @@ def _sums_rows(runs: Sequence[RunRecord], group_of_run: Mapping[str, str]) -> li
     runs_of_group: defaultdict[str, list[RunRecord]] = defaultdict(list)
     for run in runs:
         runs_of_group[group_of_run.get(run.run_id, "-")].append(run)
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for group in sorted(runs_of_group):
-        rows.append((group, *sums_of(runs_of_group[group]).cells))
+        sums = sums_of(runs_of_group[group])
+        rows.append((group, str(sums.runs), str(sums.folds), *sums.energy_cells))
     return rows
 
 

@@ -128,6 +128,17 @@ def test_a_pdf_has_pages_and_takes_any_text(named_run):
     assert len(re.findall(rb"/FontFile2", pdf)) >= 2  # the fonts are inside
 
 
+def test_a_sum_of_energy_that_nobody_measured_is_not_zero_but_not_known(named_run):
+    runs = [named_run("a", source="none"), named_run("b", source="none", dataset="ml-100k")]
+    content = runs_content(runs, groups={"person": {"a": "Ada"}}, made_with=MADE_WITH)
+    values = {number.name: number.value for number in content.numbers}
+    assert values["Folds run"] == "6 of 20"
+    for name in ("Energy used", "Energy saved by stopping", "Emissions"):
+        assert values[name] == "-"
+    _of_nobody, of_ada = content.sums[0].rows
+    assert of_ada == ("Ada", "1", "3", "-", "-", "-")
+
+
 def test_csv_has_a_row_per_run_in_si_units(named_run):
     text = runs_csv([named_run("a"), named_run("b", dataset="ml-100k")])
     rows = {row["run_id"]: row for row in csv.DictReader(io.StringIO(text))}
