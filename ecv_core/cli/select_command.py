@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -42,7 +43,14 @@ from ecv_core.selection.document import (
     selection_document,
     verdict_sentence,
 )
-from ecv_core.selection.replay import OverOrders, check_contenders, play, play_orders
+from ecv_core.selection.replay import (
+    MAX_FOLDS,
+    OverOrders,
+    check_contenders,
+    check_order_count,
+    play,
+    play_orders,
+)
 from ecv_core.selection.rounds import Budget, Round, Terms
 
 # What `select` and `tune` have in common: how contenders are compared, on which folds.
@@ -258,13 +266,16 @@ def _select_recorded(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
     orders = options.orders
     if orders is None:
         orders = _USUAL_ORDERS
+    # Wrong options are refused before the study is read, which takes a second or more.
+    check_order_count(orders)
+    terms = Terms(k=MAX_FOLDS, **_terms(options))
     documents = {}
     lines = []
     right_shares = []
     joules_spent = 0.0
     joules_of_all = 0.0
     for dataset, contenders in recorded_contenders().items():
-        terms = Terms(k=contenders[0].k, **_terms(options))
+        terms = replace(terms, k=contenders[0].k)
         outcome = play_orders(contenders, terms, orders=orders, seed=options.seed or 0)
         joules = float(sum(contender.fold_joules.sum() for contender in contenders))
         counts = {"contenders": len(contenders), "joules": joules}

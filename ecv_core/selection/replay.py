@@ -119,6 +119,12 @@ def play(contenders: Sequence[Scores], terms: Terms, order: Sequence[int]) -> Pl
     return _play_to_end(contenders, order, terms, PairedScores(contenders))
 
 
+def check_order_count(orders: int) -> None:
+    """Refuse to draw no order. Raises: InputError."""
+    if orders < 1:
+        raise InputError(f"at least one order must be drawn, but got {orders}")
+
+
 def play_orders(
     contenders: Sequence[Scores], terms: Terms, *, orders: int, seed: int = 0
 ) -> OverOrders:
@@ -139,8 +145,7 @@ def play_orders(
             f"random orders can be replayed for at most {MAX_FOLDS} folds, but there are "
             f"{terms.k}; replay the recorded order only"
         )
-    if orders < 1:
-        raise InputError(f"at least one order must be drawn, but got {orders}")
+    check_order_count(orders)
     _check_complete(contenders)
     rng = np.random.default_rng(seed)
     differences = EverySubset(contenders)

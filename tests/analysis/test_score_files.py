@@ -295,6 +295,17 @@ def test_bad_calls_are_one_line_and_exit_code_2(
     assert said.count("\n") == 1
 
 
+@pytest.mark.parametrize("words", [["--confidence", "2"], ["--orders", "0"], ["--budget", "3 x"]])
+def test_wrong_options_are_refused_before_the_recorded_study_is_read(
+    words: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read() -> None:
+        raise AssertionError("the study was read")
+
+    monkeypatch.setattr("ecv_core.selection.contenders.recorded_contenders", read)
+    assert main(["select", "--recorded", *words]) == 2
+
+
 def test_a_header_that_is_no_text_is_one_sentence(tmp_path: Path) -> None:
     path = tmp_path / "scores.csv"
     path.write_bytes(b"contender,fo\x8bld,score\na,0,1\n")
