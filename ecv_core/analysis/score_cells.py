@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from ecv_core.analysis.score_columns import SCORE, names_row_numbers, roles_of
-from ecv_core.analysis.score_tables import is_text, texts_of
+from ecv_core.analysis.score_tables import is_number, is_text, is_whole, texts_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,6 +26,8 @@ _PARAMETERS = re.compile(r"params?[_.].*|params")
 _WHOLE = re.compile(r"\s*[-+]?\d+\s*")
 _MAY_HAVE_THOUSANDS = re.compile(r"\s*[-+]?[1-9]\d{0,2}(?:[.,]\d{3}|\d*)\s*")
 """A whole number, or one such as '1,001', whose sign may be of thousands."""
+_MAY_BE_LIST = re.compile(r"\s*[1-9]\d*,\d+\s*")
+"""A number such as '1,2', which may also be two, as of layers or n-grams."""
 
 
 class _ScoreCell(NamedTuple):
@@ -54,23 +56,31 @@ class ParsedScores(NamedTuple):
         return next((cell.text for cell in self.cells if cell.has_spread), "")
 
 
-def parse_score_texts(table: pa.Table) -> ParsedScores:
+def parse_score_texts(table: pa.Table, *, is_delimited: bool) -> ParsedScores:
     """Make numbers of the columns in which every cell is one with a percent sign or a spread.
 
     A share in per cent is divided by 100; a spread is left out. A column in which some cells have a
-    percent sign and others have none stays as it is, for nobody knows what the others are.
+    percent sign and others have none stays as it is, for nobody knows what the others are. So does,
+    beside scores with a decimal point, a column of '1,2', which may be a list.
+
+    Args:
+        table: As `table_of` gives it.
+        is_delimited: Whether it is from delimited text, in which people write numbers their way. A
+            program writes the decimals of other files behind a point.
     """
     import pyarrow as pa
 
     roles = roles_of(table.column_names)
     label_columns = [name for role, name in roles.items() if role != SCORE]
+    has_points = _has_fractions(table.drop_columns(label_columns))
     parsed_cells = []
     for index, name in enumerate(table.column_names):
         if not is_text(table, name) or name in label_columns or names_row_numbers(name):
             continue
         if _PARAMETERS.fullmatch(name):  # such as '1,2' of n-grams, which is no 1.2
             continue
-        cells = _parse_column(texts_of(table, name))
+        texts = texts_of(table, name)
+        cells = _parse_column(texts, is_delimited=is_delimited, has_points=has_points)
         if not cells:  # some text is no score, so that the column stays as it is
             continue
         numbers = pa.array([cell.score for cell in cells], pa.float64())
@@ -79,15 +89,43 @@ def parse_score_texts(table: pa.Table) -> ParsedScores:
     return ParsedScores(table, parsed_cells)
 
 
-def _parse_column(texts: list[str]) -> list[_ScoreCell]:
+def _has_fractions(table: pa.Table) -> bool:
+    """Whether a column of numbers has decimals."""
+    import pyarrow.compute as pc
+
+    for name in table.column_names:
+        if is_number(table, name) and not is_whole(table, name):
+            numbers = table[name]
+            if pc.any(pc.not_equal(pc.floor(numbers), numbers)).as_py():
+                return True
+    return False
+
+
+def _is_unclear(texts: list[str], *, is_delimited: bool, has_points: bool) -> bool:
+    """Whether nobody knows what the commas, or points, of a column are.
+
+    Args:
+        texts: The cells of the column.
+        is_delimited: As of `parse_score_texts`.
+        has_points: Whether decimals are behind a point in other columns.
+    """
+    if is_delimited and has_points and all(map(_MAY_BE_LIST.fullmatch, texts)):
+        return True
+    if not is_delimited and "," not in "".join(texts):
+        return False
+    all_are_whole = all(map(_WHOLE.fullmatch, texts))
+    # '1,001' may be a thousand and one, or one and a thousandth.
+    return not all_are_whole and all(map(_MAY_HAVE_THOUSANDS.fullmatch, texts))
+
+
+def _parse_column(texts: list[str], *, is_delimited: bool, has_points: bool) -> list[_ScoreCell]:
     """The cells of a column of scores; none for any other.
 
-    None has a text that is no number, or cells of which some alone are in per cent, or nothing but
-    '1,001' and perhaps whole numbers, for nobody knows what its comma is.
+    None has a text that is no number or an unclear one, or cells of which some alone are in per
+    cent. Arguments are as of `_is_unclear`.
     """
-    all_are_whole = all(map(_WHOLE.fullmatch, texts))
-    if not all_are_whole and all(map(_MAY_HAVE_THOUSANDS.fullmatch, texts)):
-        return []  # '1,001' may be a thousand and one, or one and a thousandth
+    if _is_unclear(texts, is_delimited=is_delimited, has_points=has_points):
+        return []
     cells: list[_ScoreCell] = []
     for text in texts:
         match = _CELL.fullmatch(text)

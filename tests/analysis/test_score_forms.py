@@ -894,6 +894,22 @@ def test_a_sign_of_thousands_beside_decimals_is_refused(read_text, rows) -> None
         read_text(header + rows)
 
 
+def test_a_number_with_a_point_in_quotation_marks_of_json_has_decimals(tmp_path: Path) -> None:
+    path = tmp_path / "scores.json"
+    path.write_text('[{"fold": 1, "knn": "1.234"}, {"fold": 2, "knn": "1.250"}]')
+    assert folds_of(read_contenders(path)) == {"knn": [1.234, 1.25]}
+    path.write_text('[{"fold": 1, "knn": "1,234"}, {"fold": 2, "knn": "1,250"}]')
+    with pytest.raises(InputError, match=r"'1,234' in the column 'knn' .* is not a number"):
+        read_contenders(path)
+
+
+def test_two_numbers_with_a_comma_beside_scores_with_a_point_are_no_score(read_text) -> None:
+    with pytest.raises(InputError, match=r"'1,2' in the column 'layers' .* is not a number"):
+        read_text("fold;knn;layers\n1;0.5;1,2\n2;0.6;1,3\n")
+    scores = read_text("fold;knn;svd\n1;0,5;1,2\n2;0,6;1,3\n")
+    assert folds_of(scores) == {"knn": [0.5, 0.6], "svd": [1.2, 1.3]}
+
+
 @pytest.mark.parametrize("missing", [None, "", " ", "\u00a0"])
 @pytest.mark.parametrize("kind", [pa.string(), pa.large_string()])
 def test_a_row_of_a_parquet_file_without_a_contender_is_refused(tmp_path, missing, kind) -> None:
