@@ -106,7 +106,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             _warnings_on_stderr(),
         ):
             options = parse(words)
-            if not gc.isenabled():
+            if not gc.isenabled():  # `__main__` switches it off while modules are loaded
                 gc.freeze()  # the modules, which are not looked through at the end either
                 gc.enable()
             return _carry_out(options)

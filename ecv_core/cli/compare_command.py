@@ -56,11 +56,22 @@ def compare_command(options: argparse.Namespace) -> None:
     comparisons, untested = compare_runs(runs)
     tests_of_pairs = further_tests(comparisons, runs, options.rope)
     ranks = rank_over_datasets(runs)
+    dataset_count = len({comparison.dataset for comparison in comparisons})
     lines = []
     pairs = []
     for comparison, tests in zip(comparisons, tests_of_pairs, strict=True):
-        sentence, further_words = _sentences(comparison, tests, name_of_run, comparisons)
-        lines += [sentence, f"  {further_words}"]
+        first = name_of_run[comparison.first]
+        second = name_of_run[comparison.second]
+        on_dataset = ""
+        if dataset_count > 1:
+            on_dataset = comparison.dataset
+        sentence = comparison_sentence(
+            replace(comparison, first=first, second=second),
+            on_dataset=on_dataset,
+            is_one_of_several=len(comparisons) > 1,
+        )
+        lines.append(sentence)
+        lines.append(f"  {further_sentence(replace(tests, first=first, second=second))}")
         pairs.append(_pair_document(comparison, tests, sentence))
     lines += _untested_lines(untested, name_of_run)
     for metric_ranks in ranks:
@@ -74,33 +85,6 @@ def compare_command(options: argparse.Namespace) -> None:
         "datasets": list(map(_ranks_document, ranks)),
     }
     write_answer(options, document, "\n".join(lines))
-
-
-def _sentences(
-    comparison: Comparison,
-    tests: FurtherTests,
-    name_of_run: Mapping[str, str],
-    every_comparison: Sequence[Comparison],
-) -> tuple[str, str]:
-    """What decides of a pair, and what other tests say.
-
-    Args:
-        comparison: The comparison of the pair.
-        tests: Its other tests.
-        name_of_run: Short names by id.
-        every_comparison: All that were made; among several p is corrected.
-    """
-    first = name_of_run[comparison.first]
-    second = name_of_run[comparison.second]
-    on_dataset = ""
-    if len({pair.dataset for pair in every_comparison}) > 1:
-        on_dataset = comparison.dataset
-    sentence = comparison_sentence(
-        replace(comparison, first=first, second=second),
-        on_dataset=on_dataset,
-        is_one_of_several=len(every_comparison) > 1,
-    )
-    return sentence, further_sentence(replace(tests, first=first, second=second))
 
 
 def _untested_lines(untested: Sequence[Untested], name_of_run: Mapping[str, str]) -> list[str]:

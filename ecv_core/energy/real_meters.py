@@ -20,7 +20,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import replace
 from functools import cache
 from http.client import HTTPConnection
@@ -110,8 +110,7 @@ class Shelly:
     def read(self) -> tuple[float, str]:
         status = ""
         for path in self._paths:
-            connection = HTTPConnection(self._address, timeout=ANSWER_SECONDS)
-            try:
+            with closing(HTTPConnection(self._address, timeout=ANSWER_SECONDS)) as connection:
                 connection.request("GET", path)
                 answer = connection.getresponse()
                 status = f"{answer.status} {answer.reason}"
@@ -126,8 +125,6 @@ class Shelly:
                         value = value[key]
                     self._paths = [path]
                     return float(value), "W"
-            finally:
-                connection.close()
         raise OSError(f"it answers {status}")
 
 

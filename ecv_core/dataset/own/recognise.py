@@ -429,8 +429,7 @@ def _may_be_title(fields: Sequence[str]) -> bool:
 
 def _is_comment(fields: Sequence[str]) -> bool:
     """Whether a line begins with the sign of a comment."""
-    first = fields[0]
-    return first.startswith(_COMMENTS)
+    return fields[0].startswith(_COMMENTS)
 
 
 def _can_be_names(fields: Sequence[str], width: int) -> bool:
