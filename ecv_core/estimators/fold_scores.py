@@ -53,7 +53,7 @@ class Scored:
     """What its samples tell of the score; None where they tell nothing, or there is none."""
     seconds: float
     deciding_name: str | None = None
-    """Which score decides, where it is known: its key is this after 'test_'."""
+    """By which name the score that decides was asked for, where it is known."""
     failure: str = ""
     """The traceback of a fit that failed."""
     error_score: float = float("nan")
@@ -68,17 +68,26 @@ class Scored:
         """
         if self.results is None:
             return self.error_score
-        keys = [key for key in self.results if key.startswith("test_")]
-        key = keys[0]
+        return float(self.results[f"test_{self.deciding_score}"][0])
+
+    @property
+    def score_names(self) -> list[str]:
+        """What the scores are called, as scikit-learn's keys have it after 'test_'."""
+        keys = self.results or {}
+        return [key.removeprefix("test_") for key in keys if key.startswith("test_")]
+
+    @property
+    def deciding_score(self) -> str:
+        """Which of them decides. Raises: InvalidInput where there is none of that name."""
+        names = self.score_names
         # A single score decides whatever name it is asked by, as in scikit-learn.
-        if self.deciding_name is not None and keys != ["test_score"]:
-            key = f"test_{self.deciding_name}"
-        if key not in keys:
-            names = ", ".join(key.removeprefix("test_") for key in keys)
+        if self.deciding_name is None or names == ["score"]:
+            return names[0]
+        if self.deciding_name not in names:
             raise InvalidInput(
-                f"no scorer is called '{self.deciding_name}'; choose one of: {names}"
+                f"no scorer is called '{self.deciding_name}'; choose one of: {', '.join(names)}"
             )
-        return float(self.results[key][0])
+        return self.deciding_name
 
     @property
     def has_score(self) -> bool:

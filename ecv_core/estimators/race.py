@@ -103,12 +103,20 @@ class Race:
                 decided = self._decided_by_selection(replace(terms, k=len(self.order)))
             else:
                 decided = self._decided_by_all_folds()
-        every_fold: list[Scored] = []
-        for folds in self.folds:
-            every_fold += folds.values()
-        report_failed_fits(every_fold, self._search.error_score)
+        report_failed_fits(self._scored_folds(), self._search.error_score)
         if self.folds_without_score and self.best_first:
             warnings.warn(self._left_out_sentence(), UserWarning, stacklevel=3)
+
+    def _scored_folds(self) -> list[Scored]:
+        """Every fold that a candidate has run."""
+        scored_folds: list[Scored] = []
+        for folds in self.folds:
+            scored_folds += folds.values()
+        return scored_folds
+
+    def fitted_fold(self) -> Scored:
+        """Any fold whose fit succeeded: where there is none, `run` has raised an error."""
+        return next(scored for scored in self._scored_folds() if scored.results is not None)
 
     def _decided_by_all_folds(self) -> bool:
         """Have all folds run by those that are in: a single candidate, or on a single fold.
@@ -250,18 +258,9 @@ class Race:
             self.folds[index][fold] = scored
             if search.verbose > 1:
                 self._print_fold(index, fold)
-            if scored.results is not None:
-                self._check_scores(scored.results)
-
-    def _check_scores(self, results: Mapping[str, Any]) -> None:
-        """Refuse several scores of one scorer of which `refit` names none.
-
-        Raises:
-            ValueError.
-        """
-        names = [key.removeprefix("test_") for key in results if key.startswith("test_")]
-        if names != ["score"]:
-            check_refit(self._search.refit, names)
+            # A function may give several scores, which is known only now.
+            if scored.results is not None and scored.score_names != ["score"]:
+                check_refit(search.refit, scored.score_names)
 
     def _scoring(self, estimator: Any) -> Scoring:
         return Scoring(estimator, self._search.scoring, self.scorer.deciding_name)
@@ -272,7 +271,11 @@ class Race:
         for key in ("fit_time", "score_time"):
             seconds = np.nan_to_num(self._values(key, failed=0.0))
             results |= self._mean_and_std(key, seconds)
-        score_keys = self._score_keys()
+        fitted_fold = self.fitted_fold()
+        score_keys = []
+        for key in fitted_fold.results or ():
+            if key.startswith(("test_", "train_")):
+                score_keys.append(key)
         for key in score_keys:
             values = self._values(key, failed=self._search.error_score)
             for fold in range(self.table.k):
@@ -285,26 +288,11 @@ class Race:
         # By the score that decides, the candidates are ranked as the race has ordered them, for
         # their means are of different folds.
         for key in score_keys:
-            if key == self._deciding_key(score_keys):
+            if key == f"test_{fitted_fold.deciding_score}":
                 results[f"rank_{key}"] = self._ranks(results[f"mean_{key}"])
             elif key.startswith("test_"):
                 results[f"rank_{key}"] = _ranks_of_means(results[f"mean_{key}"])
         return results
-
-    def _deciding_key(self, score_keys: Sequence[str]) -> str:
-        """Of which score the candidates were compared."""
-        key = f"test_{self.scorer.deciding_name}"
-        if key in score_keys:
-            return key
-        return score_keys[0]
-
-    def _score_keys(self) -> list[str]:
-        """Names of all scores, as any fold that was fitted has them."""
-        for folds in self.folds:
-            for scored in folds.values():
-                if scored.results is not None:
-                    return [key for key in scored.results if key.startswith(("test_", "train_"))]
-        return []
 
     def _values(self, key: str, *, failed: float) -> Floats:
         """What each candidate has in each fold; shape (candidates, k), NaN where it has not run.

@@ -198,15 +198,9 @@ class _EarlySearch(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
         self.folds_saved_ = len(race.candidates) * race.table.k - int(race.folds_used.sum())
         self.verdict_ = race.verdict
         self.cv_results_ = race.results()
-        score_names = []
-        for key in self.cv_results_:
-            if key.startswith("rank_test_"):
-                score_names.append(key.removeprefix("rank_test_"))
-        self.multimetric_ = score_names != ["score"]
-        deciding_name = score_names[0]
-        if self.refit in score_names:
-            deciding_name = self.refit
-        best_index = int(self.cv_results_[f"rank_test_{deciding_name}"].argmin())
+        fitted_fold = race.fitted_fold()
+        self.multimetric_ = fitted_fold.score_names != ["score"]
+        best_index = int(self.cv_results_[f"rank_test_{fitted_fold.deciding_score}"].argmin())
         if callable(self.refit):  # scikit-learn lets a function choose from the results
             best_index = _checked_index(self.refit(self.cv_results_), len(race.candidates))
         # Of several scores none is the best's unless `refit` says which, as in scikit-learn.
@@ -214,7 +208,8 @@ class _EarlySearch(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
             self.best_index_ = best_index
             self.best_params_ = self.cv_results_["params"][best_index]
             if not callable(self.refit):
-                self.best_score_ = self.cv_results_[f"mean_test_{deciding_name}"][best_index]
+                mean_scores = self.cv_results_[f"mean_test_{fitted_fold.deciding_score}"]
+                self.best_score_ = mean_scores[best_index]
         self.sentence_ = race.sentence(best_index)
 
 

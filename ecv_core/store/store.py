@@ -404,12 +404,14 @@ class Store:
     def request_cancel(self, run_id: str) -> None:
         """Ask for a run to stop: its owner does; nobody has to for a queued one, or OUTSIDE."""
         change = runs.update().filter_by(run_id=run_id)
-        outside = (runs.c.state == RunState.RUNNING) & (runs.c.owner == OUTSIDE)
-        # Nobody watches over a queued run, or over one whose folds other programs ask for.
-        without_owner = change.where((runs.c.state == RunState.QUEUED) | outside)
+        # Whoever computes a run sees the request and ends it. But nobody watches over a queued run,
+        # or over one whose folds other programs ask for: that is ended here.
+        is_queued = runs.c.state == RunState.QUEUED
+        is_of_other_programs = (runs.c.state == RunState.RUNNING) & (runs.c.owner == OUTSIDE)
+        unwatched = change.where(is_queued | is_of_other_programs)
         self.write(
-            change.values(cancel_requested=True),  # whoever computes the run sees this and ends it
-            without_owner.values(state=RunState.CANCELLED, finished_at=now()),
+            change.values(cancel_requested=True),
+            unwatched.values(state=RunState.CANCELLED, finished_at=now()),
         )
 
     def delete(self, run_id: str) -> None:
