@@ -91,7 +91,8 @@ def _variance_held_out_repeatedly(folds: Sequence[SampleValues], *, certain: boo
     # As of folds that hold out every sample once: where the winner has to be certain, a sample that
     # moves as far as one can is added to those seen; else at least half of one is taken to.
     largest_move = max(fold.largest_move for fold in folds)
-    variance_by_one_sample = largest_move**2 / freedom / mean_size
+    variance_of_sample = largest_move**2 / freedom
+    variance_by_one_sample = variance_of_sample / mean_size
     if certain:
         return variance + variance_by_one_sample
     return max(variance, variance_by_one_sample / 2)

@@ -71,10 +71,18 @@ class Scored:
         return float(self.results[f"test_{self.deciding_score}"][0])
 
     @property
+    def score_keys(self) -> list[str]:
+        """The keys of its scores in the results, of held-out samples and of training samples."""
+        return [key for key in self.results or () if key.startswith(("test_", "train_"))]
+
+    @property
     def score_names(self) -> list[str]:
         """What the scores are called, as scikit-learn's keys have it after 'test_'."""
-        keys = self.results or {}
-        return [key.removeprefix("test_") for key in keys if key.startswith("test_")]
+        names = []
+        for key in self.score_keys:
+            if key.startswith("test_"):
+                names.append(key.removeprefix("test_"))
+        return names
 
     @property
     def deciding_score(self) -> str:

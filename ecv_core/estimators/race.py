@@ -272,11 +272,7 @@ class Race:
             seconds = np.nan_to_num(self._values(key, failed=0.0))
             results |= self._mean_and_std(key, seconds)
         fitted_fold = self.fitted_fold()
-        score_keys = []
-        for key in fitted_fold.results or ():
-            if key.startswith(("test_", "train_")):
-                score_keys.append(key)
-        for key in score_keys:
+        for key in fitted_fold.score_keys:
             values = self._values(key, failed=self._search.error_score)
             for fold in range(self.table.k):
                 results[f"split{fold}_{key}"] = values[:, fold]
@@ -287,7 +283,7 @@ class Race:
         results["params"] = [dict(candidate) for candidate in self.candidates]
         # By the score that decides, the candidates are ranked as the race has ordered them, for
         # their means are of different folds.
-        for key in score_keys:
+        for key in fitted_fold.score_keys:
             if key == f"test_{fitted_fold.deciding_score}":
                 results[f"rank_{key}"] = self._ranks(results[f"mean_{key}"])
             elif key.startswith("test_"):

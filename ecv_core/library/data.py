@@ -166,10 +166,10 @@ def _from_matrix(matrix: Any) -> Data:  # noqa: ANN401  any matrix
 
     cells = coo_array(matrix)
     users, items = cells.coords
-    stored = cells.data != 0
-    columns = {"user_id": users[stored], "item_id": items[stored]}
-    values = cells.data[stored]
-    if (values != 1).any():
+    is_interaction = cells.data != 0  # a sparse matrix may store zeros as well
+    columns = {"user_id": users[is_interaction], "item_id": items[is_interaction]}
+    values = cells.data[is_interaction]
+    if (values != 1).any():  # ones alone are no ratings
         columns["rating"] = values
     return Data(pd.DataFrame(columns))
 

@@ -220,12 +220,13 @@ class Parameter:
 
 def _joined_ids(ids_or_text: object, error_name: str) -> str:
     """Ids with commas between them, from such a text or from several ids."""
-    if isinstance(ids_or_text, str):
-        return _joined_ids(ids_or_text.split(","), error_name)
     if not isinstance(ids_or_text, Iterable):
         raise InputError(f"{error_name} must be ids separated by commas, but is '{ids_or_text}'")
-    ids = [str(part).strip() for part in ids_or_text]
-    return ",".join(filter(None, ids))
+    parts = ids_or_text
+    if isinstance(ids_or_text, str):
+        parts = ids_or_text.split(",")
+    ids = [str(part).strip() for part in parts]
+    return ",".join(filter(None, ids))  # without the empty ones
 
 
 def _folds_text(number: str) -> str:

@@ -56,10 +56,10 @@ def back_up(store: Store, path: Path) -> int:
         )
     check_output(path, store.url)
     try:
-        with replacing(path) as part:
+        with replacing(path) as unfinished_file:
             with closing(sqlite3.connect(source, timeout=15)) as connection:
-                connection.execute("VACUUM INTO ?", (str(part),))
-            with closing(sqlite3.connect(part)) as copy:
+                connection.execute("VACUUM INTO ?", (str(unfinished_file),))
+            with closing(sqlite3.connect(unfinished_file)) as copy:
                 (run_count,) = copy.execute("SELECT count(*) FROM runs").fetchone()
                 return int(run_count)
     except (OSError, sqlite3.Error) as error:
