@@ -5,6 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ecv_core.records import codec
+from ecv_core.records.errors import InputError
+from ecv_core.records.parameters import Parameter
 from ecv_core.records.run import Energy, Interval
 from ecv_core.records.spec import RunSpec
 
@@ -57,6 +59,13 @@ def test_an_error_without_a_place_is_told_whole() -> None:
     sentence = "it has 10 folds, and 9 moments of which the last is damaged"
     assert codec.what_is_wrong(ValueError(sentence)) == sentence
     assert codec.what_is_wrong(KeyError("metric")) == "KeyError('metric')"
+
+
+@pytest.mark.parametrize("open_", [True, False])
+def test_a_parameter_without_a_range_is_a_number_all_the_same(open_: bool) -> None:
+    parameter = Parameter("weight", 1.0, "How much.", open=open_)
+    with pytest.raises(InputError, match="parameter 'weight' must be a finite number, but is nan"):
+        parameter.parse("nan")
 
 
 def test_fold_order_is_all_folds_or_the_chosen_ones() -> None:
