@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from ecv_core.energy.savings import sum_if_each_has_it
 from ecv_core.records import codec
 from ecv_core.records.errors import InputError, printable
-from ecv_core.records.run import Energy, FoldResult, RunRecord, RunState
+from ecv_core.records.run import Energy, FoldResult, RunRecord, RunState, source_of_sum
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.rows import Rows, checked_stop, damaged_run, read_folds
 from ecv_core.store.schema import folds, imports, is_not_deleted, labels, runs
@@ -286,6 +286,9 @@ def _listed_run(source: _Source, fold_rows: Rows) -> ListedRun:
     processor_seconds = [result.processor_seconds for result in results]
     fold_seconds = [result.seconds_if_computed_alone for result in results]
     fold_joules = [result.joules_if_computed_alone for result in results]
+    joules = None
+    if source_of_sum([result.energy.source for result in results]) != "none":
+        joules = sum(result.energy.joules for result in results)
     return ListedRun(
         run_id=row.run_id,
         group=row.group_id,
@@ -293,7 +296,7 @@ def _listed_run(source: _Source, fold_rows: Rows) -> ListedRun:
         state=RunState(row.state),
         created_at=datetime.fromisoformat(row.created_at),
         scores=tuple(scores),
-        joules=_joules(results),
+        joules=joules,
         processor_seconds=sum_if_each_has_it(processor_seconds),
         fold_seconds=tuple(fold_seconds),
         fold_joules=tuple(fold_joules),
@@ -305,13 +308,6 @@ def _listed_run(source: _Source, fold_rows: Rows) -> ListedRun:
         started_by=row.started_by,
         damaged=run_folds.damaged,
     )
-
-
-def _joules(results: Sequence[FoldResult]) -> float | None:
-    """As `ListedRun.joules`."""
-    if not results or any(result.energy.source == "none" for result in results):
-        return None
-    return sum(result.energy.joules for result in results)
 
 
 def _spent(results: Iterable[FoldResult]) -> tuple[Spent, ...]:
