@@ -407,6 +407,7 @@ def errors_by_user(
     for name, errors in {"rmse": error**2, "mae": np.abs(error), **further_errors}.items():
         sums = np.bincount(codes, weights=errors)
         mean = float(errors.mean())
+        # The metric is the mean error, or its root; by the slope it moves with the mean error.
         value = mean
         slope = 1.0
         if name == "rmse":

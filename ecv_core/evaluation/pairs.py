@@ -104,7 +104,7 @@ def calibrated_losses(scores: Floats, is_held_out: Mask, is_in_first_half: Mask)
     Returns:
         Nats; shape (pairs,).
     """
-    spread = scores.std() or 1.0
+    spread = scores.std() or 1.0  # equal scores have none
     scaled = (scores - scores.mean()) / spread
     losses = np.empty(len(scores))
     for is_learnt_from in (is_in_first_half, ~is_in_first_half):

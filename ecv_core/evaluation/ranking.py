@@ -47,7 +47,7 @@ def candidate_scores(
     score: Callable[[Indices], AnyFloats | torch.Tensor],
     seen: csr_array,
     users: Indices,
-    candidates: Mask | None = None,
+    candidates: Mask,
 ) -> Iterator[tuple[Indices, AnyFloats | torch.Tensor]]:
     """Scores of blocks of users, -inf where an item is no candidate.
 
@@ -55,7 +55,7 @@ def candidate_scores(
         score: Users (block,) -> scores (block, items), on any device; overwritten.
         seen: Shape (users, items), nonzero where the user has the item.
         users: Row numbers of `seen`, any order; shape (users,).
-        candidates: Which items may be recommended at all; shape (items,); by default every one.
+        candidates: Which items may be recommended at all; shape (items,).
 
     Returns:
         (users (block,), scores (block, items)) in the order of `users`; an array, or a tensor where
@@ -64,9 +64,7 @@ def candidate_scores(
     Raises:
         RunError: If a score is NaN or +inf.
     """
-    excluded_items = np.empty(0, np.intp)
-    if candidates is not None:
-        excluded_items = np.flatnonzero(~candidates)
+    excluded_items = np.flatnonzero(~candidates)
     size = max(1, BLOCK_CELLS // seen.shape[1])
     for start in range(0, len(users), size):
         part = users[start : start + size]

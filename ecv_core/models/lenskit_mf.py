@@ -106,12 +106,11 @@ class ImplicitMF:
 
     def fit(self, train: csr_array, *, seed: int, progress: Progress = no_progress) -> None:
         import torch
-
-        epochs = self._params["epochs"]
-        progress("fit", 0, epochs)
         from lenskit.als import ImplicitMFScorer
         from lenskit.training import TrainingOptions
 
+        epochs = self._params["epochs"]
+        progress("fit", 0, epochs)
         scorer = ImplicitMFScorer(
             embedding_size=self._params["factors"],
             epochs=epochs,

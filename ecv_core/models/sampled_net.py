@@ -115,6 +115,7 @@ class SampledNet(ABC):
         self.n_users, self.n_items = train.shape
         self.weights: list[Tensor] = []
         """Everything that training changes, in the order in which it was made."""
+        # Weights may look at the training data, and the optimizers take the weights that there are.
         self.keep_training_data(train, history)
         self.make_weights()
         self._optimizers = self._make_optimizers()

@@ -254,7 +254,7 @@ def moments(
 
 
 def moment(
-    rule: StoppingRule, results: Sequence[FoldResult], confidence: float, overlap: float = 0.0
+    rule: StoppingRule, results: Sequence[FoldResult], confidence: float, overlap: float
 ) -> Moment:
     """Where a run stood after the newest of these folds: as of `moments`."""
     scores = [result.score for result in results]

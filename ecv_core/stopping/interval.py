@@ -65,7 +65,7 @@ def mean_interval(
     return Interval(low=mean - reach, high=mean + reach)
 
 
-def half_width(deviation: float, n: int, confidence: float, overlap: float = 0.0) -> float:
+def half_width(deviation: float, n: int, confidence: float, overlap: float) -> float:
     """How far the interval of the mean of n fold scores reaches to each side, by Student's t.
 
     Args:
@@ -153,8 +153,9 @@ def differences_percent(x: ArrayLike, y: ArrayLike) -> Floats:
     """
     x = np.asarray(x, dtype=np.float64)
     y = np.asarray(y, dtype=np.float64)
-    middle = np.abs(x) / 2 + np.abs(y) / 2
-    return np.abs(x - y) / np.where(middle > 0, middle, 1.0) * 100
+    mean_size = np.abs(x) / 2 + np.abs(y) / 2
+    # Where the mean size is 0 both are 0, and so is their difference, whatever it is divided by.
+    return np.abs(x - y) / np.where(mean_size > 0, mean_size, 1.0) * 100
 
 
 def difference_percent(x: float, y: float) -> float:

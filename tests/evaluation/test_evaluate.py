@@ -33,7 +33,7 @@ SCORES = [[9, 2, 3, 1, 0], [5, 4, 3, 2, 1], [1, 9, 2, 3, 4]]
 
 
 def lists(score, train, users, n):
-    blocks = candidate_scores(score, train, users)
+    blocks = candidate_scores(score, train, users, np.ones(train.shape[1], dtype=bool))
     return np.concatenate([best_items(scores, n) for _, scores in blocks])
 
 
@@ -44,7 +44,11 @@ def test_training_items_are_never_recommended():
 
 def test_users_come_back_in_the_order_they_were_asked_for(monkeypatch):
     monkeypatch.setattr(ranking, "BLOCK_CELLS", 1)  # one user at a time
-    blocks = list(candidate_scores(Fixed(SCORES).score, TRAIN, np.array([2, 0])))
+    blocks = list(
+        candidate_scores(
+            Fixed(SCORES).score, TRAIN, np.array([2, 0]), np.ones(TRAIN.shape[1], dtype=bool)
+        )
+    )
     assert [users.tolist() for users, _ in blocks] == [[2], [0]]
     assert [best_items(scores, 1).tolist() for _, scores in blocks] == [[[4]], [[2]]]
 
