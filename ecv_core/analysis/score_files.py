@@ -57,9 +57,9 @@ class Direction:
 
     def as_asked(self, higher_is_better: bool) -> Direction:
         """What the user says, whatever the file says; a contradiction is told."""
-        if higher_is_better == self.higher_is_better:
-            return replace(self, why="as was asked")
         why = "as was asked"
+        if higher_is_better == self.higher_is_better:
+            return replace(self, why=why)
         if self.is_known:
             why = f"as you set, although {self.words} {self.why}"
         return Direction(

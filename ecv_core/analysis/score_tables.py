@@ -236,6 +236,9 @@ def labels_of(table: pa.Table, column: str, role: str, file: str) -> RowLabels:
     from pyarrow import compute
 
     values = table[column]
+    if pa.types.is_dictionary(values.type):
+        # A category of pandas, which may list values that no row has, and in another order.
+        values = values.cast(values.type.value_type)
     is_missing = compute.is_null(values)
     if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
         lengths = compute.utf8_length(compute.utf8_trim_whitespace(values))
@@ -258,12 +261,7 @@ def labels_of(table: pa.Table, column: str, role: str, file: str) -> RowLabels:
             "give texts or numbers"
         ) from None
     # 32 bits will do: there are at most MAX_SCORES names.
-    codes = np.from_dlpack(encoded.indices).astype(np.int32, copy=False)
-    if not pa.types.is_dictionary(values.type):
-        return RowLabels(names, codes)
-    # A category of pandas lists values that no row has, so the others are numbered anew.
-    used_codes, new_codes = np.unique(codes, return_inverse=True)
-    return RowLabels([names[code] for code in used_codes], new_codes.astype(np.int32))
+    return RowLabels(names, np.from_dlpack(encoded.indices).astype(np.int32, copy=False))
 
 
 def numbers_of(table: pa.Table, column: str, file: str) -> Floats:

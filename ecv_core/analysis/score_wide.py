@@ -363,7 +363,8 @@ def _contender_names(
     Raises:
         SeveralMetrics.
     """
-    # Beside metrics 'l1' and 'l2' are losses, so that these two alone do not show metrics.
+    # Names that are all metrics are those of one contender. Beside others 'l1' and 'l2' are metrics
+    # too, but alone they may be contenders.
     not_norms = [name for name in names if not is_norm(name)]
     if not_norms and all(map(is_metric_name, not_norms)):
         return _metric_of_only_contender(names, times, file, wanted)

@@ -113,6 +113,25 @@ def test_a_category_of_pandas_is_read_as_its_texts(tmp_path: Path) -> None:
     assert scores.metric == "rmse"
 
 
+def test_contenders_of_a_category_come_in_the_order_of_their_rows(tmp_path: Path) -> None:
+    path = tmp_path / "scores.parquet"
+    names = pd.Categorical(["svd", "svd", "knn", "knn"], categories=["als", "knn", "svd"])
+    pd.DataFrame(
+        {"contender": names, "fold": [1, 2, 1, 2], "score": [0.3, 0.4, 0.1, 0.2]}
+    ).to_parquet(path)
+    assert folds_of(read_contenders(path)) == {"svd": [0.3, 0.4], "knn": [0.1, 0.2]}
+    assert list(folds_of(read_contenders(path))) == ["svd", "knn"]
+
+
+def test_a_blank_name_of_a_category_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "scores.parquet"
+    pd.DataFrame(
+        {"contender": pd.Categorical(["knn", " "]), "fold": [1, 1], "score": [0.3, 0.4]}
+    ).to_parquet(path)
+    with pytest.raises(InputError, match=r"row 2 of .* has no contender"):
+        read_contenders(path)
+
+
 def test_a_contender_that_is_the_mean_of_the_others_is_none(read) -> None:
     table = FOLDS[["knn", "svd"]].copy()
     table["Mean"] = table.mean(axis=1)

@@ -176,6 +176,7 @@ def _widest_leak(marks: pd.DataFrame) -> pd.DataFrame | None:
     Returns:
         The training mark and the test mark; None where no training lies after such a test.
     """
+    # Each mark keeps its number, as a column 'index'.
     learnt = marks[marks["part"].isin(["training", "fold-in"])].reset_index()
     tested = marks[marks["part"] == "test"].reset_index()
     pairs = learnt.merge(tested, on="item", suffixes=("_learnt", "_tested"))
