@@ -216,10 +216,17 @@ def split_sentence(specs: Sequence[RunSpec]) -> str:
         seeds = sorted({spec.seed for spec in same_split})
         sentences.append(_split_words(same_split[0], seeds))
     all_seeds = {spec.seed for spec in specs}
-    algorithms = {spec.algorithm for spec in specs}
-    if len(sentences) == 1 and len(all_seeds) == 1 and len(algorithms) > 1:
+    if len(sentences) == 1 and len(all_seeds) == 1 and _each_algorithm_has_all_data(specs):
         sentences.append("All algorithms were evaluated on the same folds.")
     return " ".join(sentences)
+
+
+def _each_algorithm_has_all_data(specs: Sequence[RunSpec]) -> bool:
+    """Whether there are several algorithms, and each was evaluated on every dataset."""
+    algorithms = {spec.algorithm for spec in specs}
+    data = {(spec.dataset, spec.task) for spec in specs}  # a task prepares a dataset its own way
+    pairs = {(spec.algorithm, spec.dataset, spec.task) for spec in specs}
+    return len(algorithms) > 1 and len(pairs) == len(algorithms) * len(data)
 
 
 def _seed_words(seeds: Sequence[int]) -> str:

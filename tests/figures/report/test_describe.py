@@ -66,6 +66,21 @@ def test_a_run_says_data_filter_split_metric_rule_interval_result_energy_and_ver
         assert words in text
 
 
+def test_the_same_folds_are_claimed_only_where_every_algorithm_has_every_dataset(a_run):
+    runs = [
+        a_run(dataset="ml-100k", algorithm="popular"),
+        a_run(dataset="ml-100k", algorithm="item-knn"),
+        a_run(dataset="ml-1m", algorithm="popular"),
+        a_run(dataset="ml-1m", algorithm="item-knn"),
+    ]
+    claim = "All algorithms were evaluated on the same folds."
+    assert claim in describe_runs(runs, MADE_WITH).methods
+    assert claim in describe_runs(runs[:2], MADE_WITH).methods
+    assert claim not in describe_runs(runs[:3], MADE_WITH).methods
+    # Each algorithm has a dataset of its own, so that none is compared with another.
+    assert claim not in describe_runs([runs[0], runs[3]], MADE_WITH).methods
+
+
 def test_each_dataset_has_the_size_that_its_own_task_needs(a_run):
     lists = a_run(dataset="ml-100k", algorithm="popular")
     ratings = a_run(dataset="ml-1m", algorithm="bias", metric="rmse")
