@@ -284,7 +284,7 @@ class RunManager(Queue):
         Raises:
             StoreError: Where the database is away: the run waits until it is there again.
         """
-        has_ended = False  # a run that was computed here has its state already
+        plan_runs: PlanRuns | None = None
         queued_ids = []  # the runs that are to compute the next fold of the same plan
         refusal: str | None = None
         try:
@@ -292,10 +292,7 @@ class RunManager(Queue):
             executor = self._executor_on(self._store.place_of(run.group) or place_asked(), run)
             callbacks = Callbacks(trouble=self._show_trouble)
             plan, plan_runs = plan_of(self._store, run, callbacks, with_queue=executor.capacity > 1)
-            try:
-                queued_ids = self._drive(plan, plan_runs, executor)
-            finally:
-                has_ended = plan_runs.has_ended(run_id)
+            queued_ids = self._drive(plan, plan_runs, executor)
         except DamagedRun as error:  # a StoreError too, but one that waiting does not mend
             refusal = str(error)
         except StoreError:
@@ -306,10 +303,16 @@ class RunManager(Queue):
         except Exception as error:  # whatever it is, the queue goes on
             log.exception("run %s could not be computed", run_id)
             refusal = failure_sentence(error)
+        # A run that was computed here has its state, whatever went wrong after that.
+        has_ended = plan_runs is not None and plan_runs.has_ended(run_id)
         if self._closing or has_ended or run_id in queued_ids:
             return
         # The run is still in the queue, and would be taken from there again and again.
-        state = RunState.FINISHED  # nobody needs its fold any more
+        self._leave_queue(run_id, refusal)
+
+    def _leave_queue(self, run_id: str, refusal: str | None) -> None:
+        """End a run that waits still: as refused, or where there is no refusal, as not needed."""
+        state = RunState.FINISHED
         if refusal is not None:
             state = RunState.FAILED
         self._store.leave_queue(run_id, state, error=refusal, owner=self.owner)

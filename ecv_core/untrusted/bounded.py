@@ -177,16 +177,12 @@ def _answer_of_child(task: _Task, report: Report | None) -> _Answer:
         clock.start()
         try:
             # A child that ends before it has read its task breaks the pipe, as the task is written
-            # or as the pipe is closed. Then there is no answer to load below, and so it has died.
+            # or as the pipe is closed. Then there is no answer to read below, and so it has died.
             with suppress(BrokenPipeError):
                 pickle.dump(task, process.stdin)
             with suppress(BrokenPipeError):
                 process.stdin.close()
-            answer: _Answer = pickle.load(process.stdout)
-            while answer.kind == _REPORT:
-                if report is not None:
-                    report(*answer.value)
-                answer = pickle.load(process.stdout)
+            answer = _read_answer(process.stdout, report)
         except (EOFError, pickle.UnpicklingError):
             answer = _Answer(_DIED)
         finally:
@@ -197,6 +193,21 @@ def _answer_of_child(task: _Task, report: Report | None) -> _Answer:
     if answer.kind == _DIED:  # the code is known, as the end of `with` waits for the process
         return _Answer(_DIED, ending(process.returncode))
     return answer
+
+
+def _read_answer(pipe: IO[bytes], report: Report | None) -> _Answer:
+    """Hand on the reports of a child until its answer comes, and give that.
+
+    Raises:
+        EOFError, and pickle.UnpicklingError: Where the child has died before it or within it.
+        What `report` raises.
+    """
+    while True:
+        answer: _Answer = pickle.load(pipe)
+        if answer.kind != _REPORT:
+            return answer
+        if report is not None:
+            report(*answer.value)
 
 
 def start_python(
