@@ -185,9 +185,11 @@ def with_obstacles(cells: Iterable[Cell]) -> Iterator[tuple[Cell, str | None]]:
         if not datasets.available(datasets.entry(spec.dataset)):
             obstacle = f"{spec.dataset} is not on disk"
         elif spec.split != spec.task.usual_split:
-            key = (spec.dataset, spec.split, spec.k, spec.task)
+            key = (spec.dataset, spec.split, spec.split_params, spec.k, spec.task)
             if key not in split_obstacles:
-                split_obstacles[key] = splits.obstacle(data_of(spec), spec.split, spec.k)
+                split_obstacles[key] = splits.obstacle(
+                    data_of(spec), spec.split, spec.k, dict(spec.split_params)
+                )
             obstacle = split_obstacles[key]
         if obstacle is None:
             try:

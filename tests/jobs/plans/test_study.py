@@ -440,3 +440,14 @@ def test_cells_that_stopped_early_go_on_to_their_last_fold_when_asked(store, que
 def test_a_study_of_nothing_is_refused(store, queue):
     with pytest.raises(InputError, match="at least one dataset and one algorithm"):
         begin(store, queue, [])
+
+
+def test_an_obstacle_is_that_of_the_split_with_its_parameters() -> None:
+    splits = ["temporal-global"]
+    possible = planned_cells(["synthetic"], ["popular"], splits)
+    impossible = planned_cells(
+        ["synthetic"], ["popular"], splits, split_params={"time_point": "1900-01-01"}
+    )
+    obstacles = [obstacle for _, obstacle in study.with_obstacles([*possible, *impossible])]
+    assert obstacles[0] is None
+    assert str(obstacles[1]).startswith("the time point 1900-01-01 is outside synthetic")
