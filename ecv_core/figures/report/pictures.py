@@ -400,7 +400,9 @@ def _middle_within_axis(axes: Axes, x: float, text: str, figure_width: float) ->
     low, high = axes.get_xlim()
     axis_inches = 0.68 * figure_width  # about, as labels and margins take the rest
     half_of_words = min(_text_inches(len(text)) / axis_inches / 2, 0.5)
-    return min(max((x - low) / (high - low), half_of_words), 1 - half_of_words)
+    share_across = (x - low) / (high - low)
+    # So far from both ends of the axis that half of the words have room to each side.
+    return min(max(share_across, half_of_words), 1 - half_of_words)
 
 
 # Heatmaps, as tables of shaded cells.
