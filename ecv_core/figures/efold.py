@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -9,8 +10,9 @@ import numpy as np
 import pandas as pd
 
 from ecv_core.analysis.replay import Replay
+from ecv_core.evaluation import metric_of
 from ecv_core.figures.palette import Span
-from ecv_core.figures.words import counted, ends_words, metric_label, run_title
+from ecv_core.figures.words import counted, metric_label, run_title
 from ecv_core.records.frames import with_columns
 from ecv_core.records.parameters import score_text
 from ecv_core.records.run import IntervalKind, Moment, RunRecord
@@ -79,10 +81,17 @@ class FoldHistory:
     """The run, in the sentence for those who do not see the figure."""
     checks_stop: bool = False
     """Whether folds after the stop are to run, if none has yet."""
+    metric_range: Span = (-math.inf, math.inf)
+    """The least and the most that the score can be."""
 
     def frame(self) -> pd.DataFrame:
-        """One row per fold; see `efold_frame`."""
-        return efold_frame(self.moments, self.stopped_at)
+        """One row per fold; see `efold_frame`. Intervals end where the score cannot be."""
+        frame = efold_frame(self.moments, self.stopped_at)
+        least, most = self.metric_range
+        # Scores on another scale, such as shares in percent, keep an interval around their mean.
+        frame["low"] = frame["low"].clip(lower=np.minimum(least, frame["mean"]))
+        frame["high"] = frame["high"].clip(upper=np.maximum(most, frame["mean"]))
+        return frame
 
     def after(self, n: int) -> FoldHistory:
         """What was seen after n folds: nobody knew then of a stop that came later."""
@@ -129,6 +138,7 @@ def history_of_run(run: RunRecord) -> FoldHistory:
         confidence=run.spec.confidence,
         title=run_title(run),
         checks_stop=run.checked,
+        metric_range=metric_of(run.spec).range,
     )
 
 
@@ -147,6 +157,7 @@ def history_of_replay(spec: RunSpec, played: Replay, title: str) -> FoldHistory:
         stopped_at=played.stopped_at,
         confidence=spec.confidence,
         title=title,
+        metric_range=metric_of(spec).range,
     )
 
 
@@ -195,8 +206,9 @@ def alt_text(history: FoldHistory) -> str:
     )
     interval = last_used.interval
     if interval is not None:
-        width = score_text(interval.width)
-        text += f", confidence interval {ends_words(interval)} ({width} wide)"
+        row = history.frame().iloc[last_used.n - 1]
+        ends = f"{score_text(row['low'])} to {score_text(row['high'])}"
+        text += f", confidence interval {ends} ({score_text(interval.width)} wide)"
     if history.early_stop is not None:
         text += f"; the rule stopped here, {history.later_folds_words(history.early_stop)}"
         if history.has_all_folds:

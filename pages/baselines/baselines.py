@@ -3,6 +3,7 @@
 import streamlit as st
 
 from pages.baselines.view import (
+    board_title,
     choose_dataset,
     entries_of,
     show_answer,
@@ -26,8 +27,8 @@ with page():
         "every newer method. This page shows the published results beside what the same methods "
         "reach when they are run here."
     )
-    st.header("Published, and run here", anchor=False)
     entries = entries_of(dataset)
+    st.header(board_title(entries), anchor=False)
     with top:
         show_answer(dataset, entries)
     show_board(dataset, entries)

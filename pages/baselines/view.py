@@ -58,6 +58,13 @@ def entries_of(dataset: str) -> list[Entry]:
     return entries
 
 
+def board_title(entries: Sequence[Entry]) -> str:
+    """The heading of the board."""
+    if _entries_by(("here", "yours"), entries):
+        return "Published, and run here"
+    return "Published"
+
+
 def _is_rating_run(row: ListedRun, dataset: str) -> bool:
     """Whether it was computed here, on this dataset, and is scored by RMSE."""
     spec = row.spec

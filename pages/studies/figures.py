@@ -168,7 +168,8 @@ def show_differences(study: Summary, scores: pd.DataFrame) -> None:
     )
     st.caption(
         f"Figure 2 of the paper: the {glossary_link('difference', 'difference')} to the "
-        f"{glossary_link('k-fold-mean', 'k-fold mean')}, in percent; smaller is better. "
+        f"{glossary_link('k-fold-mean', 'k-fold mean')}, in percent; smaller is better, and "
+        "colours mean the same at every alpha. "
         f"{_click_words(scores)}"
     )
 

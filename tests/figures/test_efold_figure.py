@@ -1,6 +1,7 @@
 """Figure 1: the frame by hand, the axis that does not jump, and what the figure marks."""
 
 import math
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -51,6 +52,17 @@ def test_the_frame_has_one_row_per_fold_with_the_documented_columns():
     assert frame["width"].tolist()[1:] == pytest.approx([0.24, 0.10, 0.08])
     assert math.isnan(frame["width"][0])
     assert frame["used"].tolist() == [True, True, True, False]
+
+
+def test_the_band_ends_where_the_score_cannot_be():
+    history = replace(history_of(MOMENTS[:3], None), metric_range=(0.25, 0.4))
+    figure = efold_figure(history)
+    assert list(trace(figure, "95 % interval of the mean").y) == [0.25, 0.27]
+    upper_edge = next(trace for trace in figure.data if trace.showlegend is False)
+    assert list(upper_edge.y) == [0.4, 0.37]
+    assert "confidence interval 0.2500 to 0.4000 (0.2400 wide)" in alt_text(history.after(2))
+    in_percent = replace(history, metric_range=(0, 0.1))  # another scale: up to the mean alone
+    assert in_percent.frame()["high"].tolist()[1:] == [0.32, 0.32]
 
 
 def test_every_fold_counts_while_there_is_no_stop():

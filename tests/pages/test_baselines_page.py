@@ -70,3 +70,16 @@ def test_the_newest_own_run_of_each_algorithm_is_on_the_board(page, a_run):
     own = frame[frame["by"] == "yours"]
     assert own[["folds", "rmse"]].to_numpy().tolist() == [[2, pytest.approx(0.905)]]
     assert "defaults, not examined" in words(app)
+
+
+@pytest.mark.parametrize(
+    ("dataset", "heading"),
+    [
+        ("netflix", "Published"),
+        ("ml-10m", "Published"),
+        ("ml-1m", "Published, and run here"),
+    ],
+)
+def test_what_was_not_run_here_is_not_headed_so(page, dataset, heading):
+    app = page(baselines_dataset=published(dataset).title)
+    assert app.header[0].value == heading
