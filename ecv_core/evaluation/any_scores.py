@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ecv_core.records.arrays import AnyFloats, Floats, Indices
+from ecv_core.records.arrays import AnyArray, AnyFloats, Floats, Indices
 from ecv_core.records.errors import InputError
 
 MOST_EXACT_INTEGER = 2**53
@@ -132,7 +131,7 @@ def _dense(tensor: Any) -> Any:  # noqa: ANN401  a tensor of torch
     return tensor.to_dense()
 
 
-def _as_array(block: Any) -> NDArray[Any]:  # noqa: ANN401  any array
+def _as_array(block: Any) -> AnyArray:  # noqa: ANN401  any array
     """An array of numpy. Raises: InputError for masked scores, for a mask has no order."""
     if hasattr(block, "detach"):  # a tensor of torch
         import torch
@@ -154,7 +153,7 @@ def _as_array(block: Any) -> NDArray[Any]:  # noqa: ANN401  any array
     return np.asarray(block)
 
 
-def _as_floats(rows: NDArray[Any]) -> AnyFloats:
+def _as_floats(rows: AnyArray) -> AnyFloats:
     """Floats in the same order: the numbers themselves, or their ranks where float64 is too coarse.
 
     Raises:
@@ -176,7 +175,7 @@ def _as_floats(rows: NDArray[Any]) -> AnyFloats:
     return floats
 
 
-def _replace_by_ranks(floats: Floats, exact_numbers: NDArray[Any]) -> None:
+def _replace_by_ranks(floats: Floats, exact_numbers: AnyArray) -> None:
     """Replace floats, in place, by the ranks of the exact numbers that they round, from 0.
 
     What is NaN or infinite as a float stays so.
@@ -195,7 +194,7 @@ def _replace_by_ranks(floats: Floats, exact_numbers: NDArray[Any]) -> None:
     floats[is_finite] = ranks.ravel()[is_finite_number]
 
 
-def _loses_order(rows: NDArray[Any], floats: Floats) -> bool:
+def _loses_order(rows: AnyArray, floats: Floats) -> bool:
     """Whether rows that differ may be equal, or infinite, as float64."""
     if rows.dtype.kind in "iumM":  # such as nanoseconds
         return bool((np.abs(floats) >= MOST_EXACT_INTEGER).any())

@@ -10,12 +10,12 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ecv_core.records.arrays import AnyFloats, Codes, Counts, Floats, Indices, Mask
+from ecv_core.records.arrays import AnyArray, AnyFloats, Codes, Counts, Floats, Indices, Mask
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -49,7 +49,7 @@ class Ranked:
         return np.arange(1.0, self.hits.shape[1] + 1)
 
 
-def sums_at_cutoffs(by_rank: NDArray[Any], cutoffs: Sequence[int]) -> Floats:
+def sums_at_cutoffs(by_rank: AnyArray, cutoffs: Sequence[int]) -> Floats:
     """Sums over the first n ranks of each list, for each cut-off n.
 
     Args:
@@ -200,7 +200,7 @@ HEAD_SHARE = 0.8
 """The share of all training interactions that the most popular items, the short head, have."""
 
 
-def _mean_in_list(items: Lists, cutoffs: Sequence[int], item_values: NDArray[Any]) -> Floats:
+def _mean_in_list(items: Lists, cutoffs: Sequence[int], item_values: AnyArray) -> Floats:
     """The mean of a number of each item over the items of each list.
 
     Args:
@@ -422,8 +422,8 @@ def errors_by_user(
 
 
 def linearized_by_user(
-    sums: NDArray[Any],
-    counts: NDArray[Any],
+    sums: AnyArray,
+    counts: AnyArray,
     *,
     mean: float,
     value: float | None = None,

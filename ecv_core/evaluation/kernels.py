@@ -12,7 +12,7 @@ from numba import config, njit
 from numpy.typing import NDArray
 
 from ecv_core.evaluation.formulas import Lists
-from ecv_core.records.arrays import AnyFloats, Float32s, Indices
+from ecv_core.records.arrays import AnyArray, AnyFloats, Float32s, Indices
 
 Ints = NDArray[np.int32]
 
@@ -23,7 +23,7 @@ _MATRIX = "int32[::1], int32[::1], float32[::1]"
 _threads = cache(ThreadPoolExecutor)
 
 
-def on_every_core(rank: Callable[[NDArray[Any]], Lists], rows: NDArray[Any]) -> Lists:
+def on_every_core(rank: Callable[[AnyArray], Lists], rows: AnyArray) -> Lists:
     """Lists of all rows, parts of them at once: compiled code leaves Python to other threads."""
     parts = np.array_split(rows, config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
     return np.concatenate([*_threads(len(parts)).map(rank, parts)])

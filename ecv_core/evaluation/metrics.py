@@ -10,10 +10,9 @@ from enum import StrEnum
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ecv_core.evaluation.formulas import HIT_METRICS, Ranked
-from ecv_core.records.arrays import AnyFloats, Counts, Floats, Mask
+from ecv_core.records.arrays import AnyArray, AnyFloats, Counts, Floats, Mask
 from ecv_core.records.errors import DatasetError, InputError, UnknownName
 from ecv_core.records.parameters import Params
 from ecv_core.records.plugins import Registry, check_id, code_of
@@ -177,7 +176,7 @@ class Metric:
         return self._computed("rating", [predicted.shape, ()], predicted, given)
 
     def _computed(
-        self, unit: str, allowed_shapes: list[tuple[int, ...]], *arrays: NDArray[Any]
+        self, unit: str, allowed_shapes: list[tuple[int, ...]], *arrays: AnyArray
     ) -> Floats:
         """What `compute` gives for some arrays.
 

@@ -13,13 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ecv_core.evaluation.formulas import placements
-from ecv_core.records.arrays import Floats, Mask
+from ecv_core.records.arrays import AnyArray, Floats, Mask
 
 _EPSILON = float(np.finfo(np.float64).eps)
 _TOLERANCE = 1e-6
@@ -43,18 +42,18 @@ class NoFormula(Exception):
 class HeldOut:
     """What a metric looks at, of n held-out samples."""
 
-    truth: NDArray[Any]
+    truth: AnyArray
     """Targets; shape (n,), or (n, outputs) of several numbers."""
-    response: NDArray[Any]
+    response: AnyArray
     """Predictions, probabilities or decision values as the estimator gives them; n rows."""
-    classes: NDArray[Any] | None = None
+    classes: AnyArray | None = None
     """The estimator's labels, in the order of the columns of `response`."""
     weights: Floats
     """Of the samples, 1 for all where none were given; shape (n,)."""
     options: Mapping[str, str] = field(default_factory=dict)
     """What the scorer was made with, as text."""
 
-    def known_classes(self) -> NDArray[Any]:
+    def known_classes(self) -> AnyArray:
         """The estimator's labels. Raises: NoFormula where it has none."""
         if self.classes is None:
             raise NoFormula("no classes")
@@ -94,17 +93,17 @@ class HeldOut:
         """Target minus prediction; shape (n, outputs)."""
         return self.columns(self.truth) - self.columns(self.response)
 
-    def columns(self, values: NDArray[Any]) -> Floats:
+    def columns(self, values: AnyArray) -> Floats:
         """Numbers of the samples, with a column for each output: shape (n, outputs)."""
         return np.asarray(values, np.float64).reshape(len(self.truth), -1)
 
-    def mean(self, of_samples: NDArray[Any]) -> Linearized:
+    def mean(self, of_samples: AnyArray) -> Linearized:
         """The weighted mean of a number per sample."""
         values = np.asarray(of_samples, np.float64)
         mean = float(np.average(values, weights=self.weights))
         return Linearized(mean, self.weights / self.weights.mean() * (values - mean))
 
-    def ratio(self, numerators: NDArray[Any], denominators: NDArray[Any]) -> Linearized:
+    def ratio(self, numerators: AnyArray, denominators: AnyArray) -> Linearized:
         """The ratio of two weighted sums over samples."""
         denominator = float(self.weights @ denominators)
         if denominator == 0:  # as scikit-learn has it, unless made with another zero_division
@@ -324,8 +323,8 @@ def _average_precision(held_out: HeldOut) -> Linearized:
 class ClassCounts(NamedTuple):
     """What of each sample is counted above and below the line of a class's ratio; shape (n,)."""
 
-    numerators: NDArray[Any]
-    denominators: NDArray[Any]
+    numerators: AnyArray
+    denominators: AnyArray
 
 
 CountsOfClass = Callable[[HeldOut, Mask, Mask], ClassCounts]
@@ -376,7 +375,7 @@ def _balanced_accuracy(held_out: HeldOut) -> Linearized:
 
 
 def _scores_of_classes(
-    held_out: HeldOut, labels: NDArray[Any], counts_of_class: CountsOfClass
+    held_out: HeldOut, labels: AnyArray, counts_of_class: CountsOfClass
 ) -> list[Linearized]:
     """The score of each of these classes. Raises: NoFormula where there is no class."""
     scores = []
@@ -388,7 +387,7 @@ def _scores_of_classes(
     return scores
 
 
-def _micro(held_out: HeldOut, labels: NDArray[Any], counts_of_class: CountsOfClass) -> Linearized:
+def _micro(held_out: HeldOut, labels: AnyArray, counts_of_class: CountsOfClass) -> Linearized:
     """The ratio of the counts of all classes together."""
     numerators = np.zeros(len(held_out.truth))
     denominators = np.zeros(len(held_out.truth))
@@ -399,7 +398,7 @@ def _micro(held_out: HeldOut, labels: NDArray[Any], counts_of_class: CountsOfCla
     return held_out.ratio(numerators, denominators)
 
 
-def _weighted(held_out: HeldOut, labels: NDArray[Any], scores: Sequence[Linearized]) -> Linearized:
+def _weighted(held_out: HeldOut, labels: AnyArray, scores: Sequence[Linearized]) -> Linearized:
     """The mean of classes by their shares of samples, which vary as well."""
     class_shares = [held_out.mean(held_out.truth == label) for label in labels]
     shares = np.array([share.score for share in class_shares])
@@ -410,7 +409,7 @@ def _weighted(held_out: HeldOut, labels: NDArray[Any], scores: Sequence[Lineariz
     return Linearized(float(shares @ values), influence_by_scores + influence_by_shares)
 
 
-SCORES_OF_SAMPLES: dict[str, Callable[[HeldOut], NDArray[Any]]] = {
+SCORES_OF_SAMPLES: dict[str, Callable[[HeldOut], AnyArray]] = {
     "accuracy_score": _is_right,
     "top_k_accuracy_score": _top_k,
     "log_loss": _log_loss,

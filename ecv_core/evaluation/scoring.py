@@ -24,7 +24,7 @@ from ecv_core.evaluation.per_sample import (
     largest_move,
     values_of_samples,
 )
-from ecv_core.records.arrays import Floats, Indices
+from ecv_core.records.arrays import AnyArray, Floats, Indices
 from ecv_core.records.errors import InputError
 
 _RESPONSES = ("predict", "predict_proba", "predict_log_proba", "decision_function")
@@ -125,10 +125,10 @@ class Scoring:
         self.units: Indices = np.array([], np.intp)
         """What the held-out samples count as: themselves, or their groups; indices or codes."""
         self.samples: SampleValues | None = None
-        self.weights: NDArray[Any] | None = None
+        self.weights: AnyArray | None = None
         """Of the held-out samples, for scorers that take `sample_weight`; None where none is given,
         or scikit-learn itself hands them on."""
-        self.training_weights: NDArray[Any] | None = None
+        self.training_weights: AnyArray | None = None
         """Likewise of the samples that are learnt from, where these are scored as well."""
         self.was_called = False
         """Whether an estimator was fitted that could be scored."""
@@ -462,7 +462,7 @@ def _score_name(estimator: Any, scoring: Any) -> str:
     return _METRIC_OF_METHOD[method].removesuffix("_score")
 
 
-def _as_column(y: Any) -> NDArray[Any]:
+def _as_column(y: Any) -> AnyArray:
     """Targets as scikit-learn's metrics see them: a table of one column has the shape (n,)."""
     targets = np.asarray(y)
     if targets.ndim == 2 and targets.shape[1] == 1:
@@ -471,7 +471,7 @@ def _as_column(y: Any) -> NDArray[Any]:
 
 
 def _held_out(
-    recipe: _Recipe, responses: _Responses, truth: NDArray[Any], weights: Any
+    recipe: _Recipe, responses: _Responses, truth: AnyArray, weights: Any
 ) -> HeldOut | None:
     """What a metric looked at; None where it looked at none of the responses that are kept."""
     response = None
@@ -511,7 +511,7 @@ def _values_of_units(
     )
 
 
-def _stratified_blocks(truth: NDArray[Any], units: Indices) -> Indices:
+def _stratified_blocks(truth: AnyArray, units: Indices) -> Indices:
     """Samples as blocks, each with its part of every class, where a class is rare.
 
     Scores such as ROC AUC vary with the few samples of a rare class, however many others there are:
@@ -559,7 +559,7 @@ def one_block(units: Indices, score: float) -> SampleValues:
 def _jackknife_over_blocks(
     scorer: Callable[..., Any],
     responses: _Responses,
-    truth: NDArray[Any],
+    truth: AnyArray,
     units: Indices,
     score: float,
 ) -> SampleValues | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ Floats = NDArray[np.float64]
 Float32s = NDArray[np.float32]
 AnyFloats = NDArray[np.floating]
 """Numbers of either precision, float32 or float64."""
+AnyArray = NDArray[Any]
 Mask = NDArray[np.bool_]
 """Which of several are meant."""
 Codes = NDArray[np.int32]
