@@ -124,8 +124,8 @@ def swapped_frame(swaps: Swaps, reference: str) -> pd.DataFrame:
     # A pair is swapped where its signs are opposite.
     for split, pair in np.argwhere(signs * signs[reference_row] < 0).tolist():
         ahead, behind = swaps.pairs[pair]
-        if signs[reference_row, pair] < 0:
-            ahead, behind = behind, ahead
+        if signs[reference_row, pair] < 0:  # the second of the pair is ahead
+            behind, ahead = swaps.pairs[pair]
         both_keep_order = keeps_order[reference_row, :, pair] & keeps_order[split, :, pair]
         both_have_sample = has_sample[reference_row] & has_sample[split]
         percent = math.nan

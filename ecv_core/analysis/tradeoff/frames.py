@@ -94,7 +94,9 @@ def stops_frame(curve: Curve) -> pd.DataFrame:
 
 def _curve_rows(kind: str, system: str, curve: Curve) -> pd.DataFrame:
     """One row for each setting of a curve, with the TRADEOFF_COLUMNS."""
-    within = np.full(len(curve.settings), np.nan) if curve.within is None else curve.within
+    within = curve.within
+    if within is None:
+        within = np.full(len(curve.settings), np.nan)
     return pd.DataFrame(
         {
             "kind": kind,
