@@ -116,12 +116,12 @@ def _values_of_run(content: bytes) -> dict[str, Any]:
 
 
 def _check_format(values: Mapping[str, Any]) -> None:
-    """Refuse a run of a newer e-fold, or with settings that are not known here."""
+    """Refuse a document of another version, or with settings that are not known here."""
     version = values.get("version")
     if version != VERSION:
         raise InputError(
-            f"it was written by a newer e-fold (format {codec.shown(version)}, this one reads "
-            f"{VERSION}); update e-fold here and import it again"
+            f"its version is {codec.shown(repr(version))}, and this e-fold reads {VERSION}; update "
+            "e-fold here and import it again"
         )
     spec = values.get("spec")
     if isinstance(spec, dict):  # what is wrong with it otherwise is found when it is read

@@ -188,24 +188,24 @@ class ReadFolds(NamedTuple):
 
 def read_folds(fold_rows: Rows) -> ReadFolds:
     """The folds of one run from their rows; what is wrong with those that cannot be read."""
-    read = ReadFolds([], [], {})
+    run_folds = ReadFolds([], [], {})
     for row in _sort_by_turn(fold_rows):
         try:
             result = codec.read(FoldResult, row.result)
             if result.fold != row.fold:
                 raise ValueError(f"it is stored as fold {result.fold}")
         except ValueError as error:
-            read.damaged[row.fold] = (
+            run_folds.damaged[row.fold] = (
                 f"fold {row.fold} of run {row.run_id} in the database is damaged: "
                 f"{codec.what_is_wrong(error)}; resume the run to compute it again, or delete the "
                 "fold"
             )
             continue
         if row.ahead:
-            read.ahead.append(result)
+            run_folds.ahead.append(result)
         else:
-            read.seen.append(result)
-    return read
+            run_folds.seen.append(result)
+    return run_folds
 
 
 def _sort_by_turn(fold_rows: Rows) -> list[Any]:
