@@ -103,15 +103,16 @@ class _Pairs:
 
 def _pairs(fold: TrackedFold, table: pd.DataFrame) -> _Pairs:
     """The pairs of a table. Raises: InputError for no rows, unknown ids, or a pair twice."""
+    import pandas as pd
+
     data = fold.data
     if not len(table):
         raise InputError(f"the table of fold {fold.index} has no rows")
     users = codes_of(table["user_id"], data.user_ids, "user", data.dataset).astype(np.int64)
     items = codes_of(table["item_id"], data.item_ids, "item", data.dataset).astype(np.int64)
     pair_numbers = users * data.n_items + items
-    _, first_rows = np.unique(pair_numbers, return_index=True)
-    if len(first_rows) < len(pair_numbers):
-        repeated = np.delete(pair_numbers, first_rows)
+    repeated = pair_numbers[pd.Series(pair_numbers).duplicated()]
+    if len(repeated):
         raise InputError(
             f"{_pair_words(fold, repeated[0])} is listed twice in the table; leave one out"
         )

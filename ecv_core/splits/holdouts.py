@@ -139,7 +139,7 @@ def hold_out(histories: Histories, held_out: HeldOutCounts, skip: Counts | int =
     Returns:
         The Part of each interaction; shape (interactions,).
     """
-    skipped = np.broadcast_to(np.asarray(skip, dtype=np.int32), histories.sizes.shape)
+    skipped = np.full_like(histories.sizes, skip)
     training_counts = histories.sizes - skipped - held_out.test - held_out.validation
     is_tested = (held_out.test > 0) & (training_counts >= 1)
     # Counted from the end of a history: what is skipped, with the test, with validation too.
