@@ -538,12 +538,12 @@ class DaskExecutor:
 
     def _request_nodes(self) -> None:
         """Ask a site that gives nodes out for as many as there are tasks, lost ones among them."""
-        if self._nodes is not None and self._cluster is not None:
+        if self._nodes is not None:  # then a cluster was started that can be asked
             self._cluster.scale(min(self._nodes, max(1, len(self._tasks))))
 
     def _schedule_giving_back(self) -> None:
         """Give the nodes back if nothing comes for a while."""
-        if self._nodes is not None and self._cluster is not None and not self._tasks:
+        if self._nodes is not None and not self._tasks:
             timer = threading.Timer(IDLE_SECONDS, self._give_back)
             timer.daemon = True
             timer.start()

@@ -325,6 +325,7 @@ class SelectPlan:
         scores = []
         for contender in self.contenders:
             folds = _usable_folds(contender.spec, results)
+            # Users' scores are told apart as objects: comparing all of them would take long.
             made_from = [(fold.fold, fold.score, id(fold.user_scores)) for fold in folds]
             cached = self._cached_scores.get(contender.name)
             if cached is None or cached.made_from != made_from:
