@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -16,12 +17,13 @@ from ecv_core.figures.words import (
     dataset_title,
     metric_label,
     rule_words,
+    titled,
     titles_of,
 )
 from ecv_core.fold import check_needs
 from ecv_core.fold.spec import make_spec
 from ecv_core.models import ALGORITHMS, computed_here
-from ecv_core.records.errors import EcvError
+from ecv_core.records.errors import EcvError, InputError
 from ecv_core.records.parameters import ParamValue, listed
 from ecv_core.records.spec import SETTINGS, RunSpec
 from ecv_core.splits import SPLITS, exchangeable
@@ -129,7 +131,7 @@ def start_form() -> None:
         specs = _specs(data, picked_stop)
     except EcvError as error:
         error_in_settings = error
-        show_error(error)
+        show_error(InputError(_words_of_form(error, data.entry)))
     with start_place:
         pressed = _start_button(data, specs, error_in_settings)
     with expectation_place:
@@ -146,6 +148,22 @@ def start_form() -> None:
                 {"run": acting().start(specs, anew=recompute, compute_on=compute_on)}
             )
             st.rerun()
+
+
+def _words_of_form(error: EcvError, entry: DatasetEntry) -> str:
+    """The error with labels and titles of the form in place of names that a command has.
+
+    Args:
+        error: 'n must be at most the 943 items of synthetic, but is 1000'.
+        entry: The entry of the picked dataset.
+    """
+    text = re.sub(rf"\b{re.escape(entry.id)}\b", entry.title, str(error))
+    for setting in filter(on_form, SETTINGS.values()):
+        if setting.label and text.startswith(f"{setting.name} must"):
+            text = setting.label + text.removeprefix(setting.name)
+    for quoted_id in re.findall("'([a-z][a-z0-9-]*)'", text):
+        text = text.replace(f"'{quoted_id}'", f"'{titled(quoted_id)}'")
+    return text
 
 
 class _PickedData(NamedTuple):

@@ -143,6 +143,19 @@ def test_a_setting_that_cannot_work_is_one_sentence_and_no_start(app):
     assert not app.exception
 
 
+@pytest.mark.parametrize(
+    ("key", "number", "words"),
+    [
+        ("n", 100_000, "List length (n) must be at most the 1,360 items of Synthetic, but is"),
+        ("k", 1, "Folds (k) must be at least 2, but is 1"),
+    ],
+)
+def test_a_wrong_number_is_said_by_the_label_of_its_field(app, key, number, words):
+    app.run()
+    app.number_input(key=key).set_value(number).run()
+    assert words in said(app)
+
+
 def test_an_algorithm_that_the_data_cannot_serve_is_one_sentence_and_no_start(app):
     app.query_params["algorithm"] = ["popular", "vbcar"]
     app.run()
