@@ -35,7 +35,7 @@ from ecv_core.figures.tradeoff import (
     tradeoff_figure,
     tradeoff_steps,
 )
-from ecv_core.figures.words import alpha_text, counted
+from ecv_core.figures.words import alpha_text, counted, rule_words
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.parameters import ParamValue, listed, percent_text
 from ecv_core.records.run import FoldResult, RunRecord
@@ -207,7 +207,10 @@ def _new_data_sentences(runs: Sequence[RunRecord]) -> list[str]:
     if len(runs) != 1:
         return []
     (run,) = runs
-    return mean_sentences(run, f"The mean of {counted(run.folds_used, 'fold')}")
+    subject = f"The mean of {counted(run.folds_used, 'fold')}"
+    if run.stopped_early:  # by its own rule, and not by the one of the answer
+        subject = f"{subject}, after which this run itself stopped ({rule_words(run.spec)}),"
+    return mean_sentences(run, subject)
 
 
 def offer_run(advice: FoldsAdvice, runs: Sequence[RunRecord]) -> None:

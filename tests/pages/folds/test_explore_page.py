@@ -42,6 +42,8 @@ def test_own_runs_count_once_all_their_folds_are_in(app, a_run):
     assert len(app.multiselect(key="runs").options) == 1
     assert "For ItemKNN on Synthetic, to end at most 2 % from the 10-fold mean" in texts(app)
     assert "No interval for new users" in texts(app)  # nobody kept their scores
+    own_stop = "The mean of 4 folds, after which this run itself stopped (alpha 1e-4), is 0."
+    assert own_stop in texts(app)
 
 
 def test_runs_of_ten_and_of_four_folds_have_seven_on_average(app, a_run):
