@@ -90,7 +90,7 @@ class NamedMetric:
     words: str
     """Those that name it, such as 'log loss'."""
     higher_is_better: bool
-    never_negative: bool
+    never_negative: bool = False
     """Whether no value of it is below zero, so that values below zero were turned round."""
     has_worst_score: bool = True
     """Whether it can be only so bad; of a name that is not known that is taken for so."""
@@ -112,9 +112,7 @@ def metric_named(name: str, *, is_metric: bool = False) -> NamedMetric | None:
     if higher_is_better is None:
         return metric
     if metric is None:
-        return NamedMetric(
-            words=name.strip(), higher_is_better=higher_is_better, never_negative=False
-        )
+        return NamedMetric(words=name.strip(), higher_is_better=higher_is_better)
     return replace(metric, higher_is_better=higher_is_better)
 
 
@@ -218,7 +216,6 @@ def _metrics_of_other_programs() -> Iterator[NamedMetric]:
         yield NamedMetric(
             words=words,
             higher_is_better=True,
-            never_negative=False,
             has_worst_score=words not in without_lowest,
         )
     with_highest = _phrases(_WITH_HIGHEST)
@@ -230,9 +227,7 @@ def _metrics_of_other_programs() -> Iterator[NamedMetric]:
             has_worst_score=words in with_highest,
         )
     for words in _phrases(_LOWER_OF_ANY_SIGN):
-        yield NamedMetric(
-            words=words, higher_is_better=False, never_negative=False, has_worst_score=False
-        )
+        yield NamedMetric(words=words, higher_is_better=False, has_worst_score=False)
 
 
 def _phrases(names: str) -> list[str]:
