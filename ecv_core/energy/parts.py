@@ -101,7 +101,7 @@ def excluded_energy_words(runs: Iterable[Metered]) -> str:
         )
     if left_out == len(metered):
         return (
-            f"Other programs used the machine during all {left_out} runs, so their energy is only "
+            "Other programs used the machine during each of the runs, so their energy is only "
             "approximate."
         )
     if left_out == 1:

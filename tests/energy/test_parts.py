@@ -116,7 +116,8 @@ def test_runs_beside_which_the_machine_did_other_work_are_in_no_sum_and_counted_
     )
     assert excluded_energy_words([own]) == ""
     assert excluded_energy_words([disturbed, disturbed]) == (
-        "Other programs used the machine during all 2 runs, so their energy is only approximate."
+        "Other programs used the machine during each of the runs, so their energy is only "
+        "approximate."
     )
     assert inflated_energy_words([own, disturbed]) == (
         "Other programs used the machine during 1 of 2 runs, so this energy is too high."

@@ -19,7 +19,13 @@ from ecv_core.energy.parts import (
     inflated_energy_words,
     runs_without_other_work,
 )
-from ecv_core.energy.savings import EnergyFacts, distinct_folds, energy_of, total_saved_range
+from ecv_core.energy.savings import (
+    EnergyFacts,
+    distinct_folds,
+    energy_of,
+    sum_of_ranges,
+    total_saved_range,
+)
 from ecv_core.figures.report.advice import (
     acceptable_difference_sentence,
     checked_sentence,
@@ -400,7 +406,9 @@ def energy_used_sentences(runs: Sequence[RunRecord]) -> str:
     if not sources or "none" in sources:
         return _NOT_MEASURED
     if len(summed_runs) < len(started_runs):
-        scope = f"of the other {counted(len(summed_runs), 'run')}"
+        scope = "of the other run"
+        if len(summed_runs) > 1:
+            scope = f"of the other {len(summed_runs):,} runs"
         used_sentence = _folds_used_sentence(summed_runs, sources, scope)
         return f"{excluded_energy_words(started_runs)} {used_sentence}"
     used_sentence = _folds_used_sentence(summed_runs, sources, "that ran")
@@ -422,11 +430,13 @@ def _folds_used_sentence(runs: Sequence[RunRecord], sources: Sequence[str], scop
         meters = f"{meters}; CodeCarbon"
     countries = distinct([run.spec for run in runs], lambda spec: country_in_words(spec.country))
     folds = distinct_folds(runs)
-    joules = sum(fold.energy.joules for fold in folds)
-    emissions = sum(fold.energy.grams_co2e for fold in folds)
+    least, most = sum_of_ranges(fold.energy.range for fold in folds)
+    emissions = grams(sum(fold.energy.grams_co2e for fold in folds))
+    if least < most:  # emissions are those of the high end
+        emissions = f"at most {emissions}"
     return (
-        f"The {counted(len(folds), 'fold')} {scope} used {watt_hours(joules)} ({meters}), which is "
-        f"{grams(emissions)} CO2e with the electricity of {listed(countries)}."
+        f"The {counted(len(folds), 'fold')} {scope} used {watt_hours_range(least, most)} "
+        f"({meters}), which is {emissions} CO2e with the electricity of {listed(countries)}."
     )
 
 

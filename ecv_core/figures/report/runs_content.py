@@ -43,7 +43,7 @@ class Sums(NamedTuple):
     runs: int
     folds: int
     metered: bool
-    """Whether the energy of any fold is known."""
+    """Whether the energy of every fold is known: a sum without some would pass for that of all."""
     used: tuple[float, float]
     """From the least to the most that they may have used."""
     saved: tuple[float, float]
@@ -59,12 +59,12 @@ class Sums(NamedTuple):
 
 
 def sums_of(runs: Sequence[RunRecord]) -> Sums:
-    """Add up runs, as far as their folds were metered; a fold of several runs counts once."""
+    """Add up runs; a fold of several runs counts once."""
     folds = distinct_folds(runs)
     return Sums(
         runs=len(runs),
         folds=len(folds),
-        metered=any(fold.energy.source != "none" for fold in folds),
+        metered=all(fold.energy.source != "none" for fold in folds),
         used=sum_of_ranges(fold.energy.range for fold in folds),
         saved=total_saved_range(map(energy_of, runs)),
         grams_co2e=sum(fold.energy.grams_co2e for fold in folds),

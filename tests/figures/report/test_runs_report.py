@@ -73,9 +73,9 @@ def test_a_fold_that_two_runs_use_is_counted_once(named_run):
         assert sums.folds == 4
         assert sums.used == pytest.approx((4 * 16, 4 * 36))
         assert sums.grams_co2e == pytest.approx(4 * 0.5)
-        # 4 x 36 J are 40 mWh.
+        # 4 x 16 J are 18 mWh, 4 x 36 J 40 mWh.
         content = runs_content(runs, groups={}, made_with=MADE_WITH)
-        assert "The 4 folds that ran used 40 mWh" in content.conclusion
+        assert "The 4 folds that ran used 18 to 40 mWh" in content.conclusion
         assert "counted once" in content.energy
     assert sums_of([again]).folds == 3  # without the run that they are of, they count here
 
@@ -137,6 +137,11 @@ def test_a_sum_of_energy_that_nobody_measured_is_not_zero_but_not_known(named_ru
         assert values[name] == "-"
     _of_nobody, of_ada = content.sums[0].rows
     assert of_ada == ("Ada", "1", "3", "-", "-", "-")
+
+
+def test_a_sum_that_lacks_the_energy_of_a_run_does_not_pass_for_that_of_all(named_run):
+    runs = [named_run("a"), named_run("b", source="none", dataset="ml-100k")]
+    assert sums_of(runs).energy_cells == ("-", "-", "-")
 
 
 def test_csv_has_a_row_per_run_in_si_units(named_run):
