@@ -21,7 +21,7 @@ from ecv_core.store.made_with import imported_sentence
 from ecv_core.untrusted.disarming import csv_of
 from pages.shared.charts.cite import machine_and_versions
 from pages.shared.live.state import results, sentence, store
-from pages.shared.widgets.tables import file_name, number, table
+from pages.shared.widgets.tables import file_name, number, score_format, table
 
 if TYPE_CHECKING:
     from streamlit.elements.lib.column_types import ColumnConfig
@@ -37,11 +37,12 @@ def fold_table(run: RunRecord) -> None:
     columns: dict[str, ColumnConfig | str | None] = {}
     for name in frame.select_dtypes("float").columns:
         _, _, unit = name.rpartition(" ")  # 's' of 'fit s'
-        columns[name] = number(None, _FORMAT_OF_UNIT.get(unit, "%.4f"), _HELP_OF_COLUMN.get(name))
+        form = _FORMAT_OF_UNIT.get(unit) or score_format(frame[name])
+        columns[name] = number(None, form, _HELP_OF_COLUMN.get(name))
     columns["n"] = number("n", help="Folds seen so far.", pinned=True)
     columns["fold"] = number("fold", help="Its index, from 0.", pinned=True)
     columns["used"] = st.column_config.CheckboxColumn("used", help="Up to the stop.")
-    columns["score"] = number(label, "%.4f", pinned=True)
+    columns["score"] = number(label, score_format(frame["score"]), pinned=True)
     table(
         frame,
         columns,

@@ -54,7 +54,7 @@ from pages.shared.live.events import ALL
 from pages.shared.live.runs import ids_of, rerun_on_change, show_damaged_folds
 from pages.shared.live.state import errors_as_sentences, escaped, run_list, store
 from pages.shared.live.watch import watch
-from pages.shared.widgets.tables import number, text
+from pages.shared.widgets.tables import number, score_format, text
 
 # A run that was computed elsewhere, from its file into the list.
 
@@ -475,7 +475,7 @@ def _runs_table(
         column_order=columns,
         hide_index=True,
         height=height,
-        column_config=_number_columns() | _other_columns(),
+        column_config=_number_columns(frame) | _other_columns(),
         key=key,
         on_select="rerun",
         selection_mode="multi-row",
@@ -485,12 +485,13 @@ def _runs_table(
     )
 
 
-def _number_columns() -> dict[str, ColumnConfig]:
+def _number_columns(frame: pd.DataFrame) -> dict[str, ColumnConfig]:
     columns = {}
-    columns["score"] = number(None, "%.4f", "Mean of the folds up to the stop, or of all so far.")
+    form = score_format(frame["score"])
+    columns["score"] = number(None, form, "Mean of the folds up to the stop, or of all so far.")
     columns["half width"] = number(
         "these folds ±",
-        "%.4f",
+        score_format(frame["half width"]),
         "Half the interval of these folds, allowing for the stop; empty for one fold. The interval "
         "for new users is on the page of the run and in Compare.",
     )

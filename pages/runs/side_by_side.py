@@ -55,7 +55,7 @@ from pages.shared.live.runs import ids_of
 from pages.shared.live.state import escaped, results, run_list, store
 from pages.shared.widgets.amounts import amounts_of, saved_head
 from pages.shared.widgets.answer_card import Answer, Certainty, answer_card, captions
-from pages.shared.widgets.tables import number, runs_table, text
+from pages.shared.widgets.tables import number, runs_table, score_format, text
 from pages.shared.widgets.tables import table as numbers_table
 from pages.shared.widgets.words import mean_sentences, run_label
 
@@ -426,11 +426,12 @@ def _tested_pairs_table(tested: Sequence[Comparison], *, with_datasets: bool) ->
     order += ["p_holm", "effect", "over", "speaks_of"]
     if with_datasets:
         order.insert(order.index("metric"), "dataset")
+    form = score_format(frame[["difference", "low", "high"]])
     columns = {
         "found": text("✓", "Marks a difference found at 5 %, after Holm.", width=36),
-        "difference": number(None, "%.4f"),
-        "low": number("from", "%.4f"),
-        "high": number("to", "%.4f"),
+        "difference": number(None, form),
+        "low": number("from", form),
+        "high": number("to", form),
         "p_holm": text("p (t, Holm)"),
     }
     columns["effect"] = number("effect d", "%.2f")

@@ -1,5 +1,6 @@
 """All runs on the page Runs: the table, what is found, and what can be done with picked rows."""
 
+import pandas as pd
 import pytest
 
 from ecv_core.records.run import RunState
@@ -7,6 +8,7 @@ from ecv_core.store.listing import Label, RunList, label_runs
 from ecv_core.store.schema import folds, runs
 from pages.runs.actions import retagged
 from pages.runs.history import runs_frame, table_key
+from pages.shared.widgets.tables import score_format
 
 
 def open_history(app, *picked):
@@ -268,3 +270,16 @@ def test_a_report_is_of_the_picked_runs(app, a_run):
     a_run([0.2, 0.3, 0.25], algorithm="popular", rule="never", k=3)
     open_history(app, a_run([0.3, 0.31, 0.305], stopped_at=3))
     assert "**1 picked run**" in " ".join(one.value for one in app.markdown)
+
+
+@pytest.mark.parametrize(
+    ("scores", "form"),
+    [
+        ([0.3, 0.0004, 0.0], "%.4f"),
+        ([0.3, 0.00001], "%.3g"),  # 0.0000 with four decimals
+        ([-0.00001, None], "%.3g"),
+        ([0.3 - 0.1 - 0.2], "%.4f"),  # 0 but for rounding
+    ],
+)
+def test_no_column_shows_a_score_as_0_that_is_not(scores, form):
+    assert score_format(pd.Series(scores)) == form

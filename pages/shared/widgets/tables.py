@@ -18,6 +18,10 @@ _ROWS = 12
 """Rows up to which a table is as high as they are."""
 _HIGHEST = 460
 """Pixels of a table with more rows."""
+_LEAST_SHOWN = 0.00005
+"""Four decimals show what is smaller as 0."""
+_ROUNDING = 1e-12
+"""What is smaller, rounding has kept from being 0."""
 
 
 def table(
@@ -69,6 +73,17 @@ def number(
         more: Width and what else the column takes.
     """
     return st.column_config.NumberColumn(label, format=form, help=help, **more)
+
+
+def score_format(scores: pd.Series | pd.DataFrame) -> str:
+    """The format of columns with these scores: four decimals.
+
+    It is three digits where four decimals would show a score as 0 that is not.
+    """
+    sizes = scores.astype(float).abs().to_numpy()
+    if ((sizes > _ROUNDING) & (sizes < _LEAST_SHOWN)).any():
+        return "%.3g"
+    return "%.4f"
 
 
 def text(
@@ -176,17 +191,13 @@ _SAVED = (
 )
 _COLUMNS: dict[str, ColumnConfig] = {
     "name": text("run", pinned=True),
-    "mean": number(None, "%.4f", "At the stop, or so far."),
     "new data": text(
         None,
         "Interval for new users, or rows of a table, of the same population. A dash where scores "
         "of each are not known.",
     ),
-    "low": number("these folds from", "%.4f", f"Lower end {_INTERVAL}"),
-    "high": number("these folds to", "%.4f", f"Upper end {_INTERVAL}"),
     "folds": text("folds used"),
     "stop": text(None, "The fold after which it stopped."),
-    "k-fold mean": number(None, "%.4f", "Mean of all folds, where all have run."),
     "difference %": number(
         "difference to k-fold, %", "%.2f", "Between the mean at the stop and the k-fold mean."
     ),
@@ -196,7 +207,14 @@ _COLUMNS: dict[str, ColumnConfig] = {
     "saved Wh": number(None, "%.2g", _SAVED),
     "saved %": number(None, "%.0f", "Of the energy of all k folds."),
 }
-"""Column of `runs_table` -> its head, format and meaning."""
+"""Column of `runs_table` that is no score -> its head, format and meaning."""
+_SCORE_COLUMNS = {
+    "mean": (None, "At the stop, or so far."),
+    "low": ("these folds from", f"Lower end {_INTERVAL}"),
+    "high": ("these folds to", f"Upper end {_INTERVAL}"),
+    "k-fold mean": (None, "Mean of all folds, where all have run."),
+}
+"""Column of `runs_table` that is a score -> its head and meaning."""
 
 
 def runs_table(
@@ -228,9 +246,13 @@ def runs_table(
     shown["saved Wh"] = frame["saved_joules"] / 3600
     shown["saved %"] = frame["saved_percent"]
     shown["state"] = frame["state"]
+    columns = dict(_COLUMNS)
+    form = score_format(shown[list(_SCORE_COLUMNS)])
+    for name, (head, meaning) in _SCORE_COLUMNS.items():
+        columns[name] = number(head, form, meaning)
     table(
         shown,
-        _COLUMNS,
+        columns,
         key=key,
         alt=f"{len(frame)} runs with their means, folds used and energy",
     )
