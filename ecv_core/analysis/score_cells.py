@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -91,13 +92,11 @@ def parse_score_texts(table: pa.Table, *, is_delimited: bool) -> ParsedScores:
 
 def _has_fractions(table: pa.Table) -> bool:
     """Whether a column of numbers has decimals."""
-    import pyarrow.compute as pc
-
     for name in table.column_names:
         if is_number(table, name) and not is_whole(table, name):
-            numbers = table[name]
-            if pc.any(pc.not_equal(pc.floor(numbers), numbers)).as_py():
-                return True
+            for number in table[name].to_pylist():
+                if number is not None and math.isfinite(number) and number != math.floor(number):
+                    return True
     return False
 
 

@@ -81,6 +81,7 @@ def board_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
             error_x={
                 "type": "data",
                 "array": half_widths,
+                "arrayminus": half_widths,  # pictures for print need both ends
                 "color": colour,
                 "visible": any(half_widths),
                 "thickness": 2,
