@@ -49,7 +49,7 @@ ELSEWHERE = {
         "pages/home/home.py",  # the method
         "pages/folds/folds.py",
         "pages/replay/race.py",
-        "pages/shared/live/acting.py",
+        "pages/shared/live/person.py",
         "pages/shared/widgets/tables.py",
     },
 }

@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.shared.address.link import drop_infinite_numbers
 from pages.shared.address.navigation import account_page, look
-from pages.shared.live.acting import admit
+from pages.shared.live.person import admit
 from pages.shared.live.phones import show_phones
 from pages.shared.live.running import draw_running_bar
 

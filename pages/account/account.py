@@ -9,13 +9,13 @@ from ecv_core.access.settings import Limits
 from ecv_core.figures.words import algorithm_title, counted, dataset_title, duration
 from ecv_core.store.people import used_by
 from pages.shared.address.navigation import page
-from pages.shared.live.acting import acting, sign_out, subject_of
+from pages.shared.live.person import run_actions, sign_out, subject_of
 from pages.shared.live.state import escaped, store
 
 
 def show_account() -> None:
     """The whole page."""
-    person = acting()
+    person = run_actions()
     if person.limits is not None:
         st.title("What visitors may do", anchor=False)
         _show_visitor(person.limits)
@@ -33,7 +33,7 @@ def _show_visitor(limits: Limits) -> None:
     Args:
         limits: What this dashboard allows visitors.
     """
-    usage = used_by(store(), acting().actor.id)
+    usage = used_by(store(), run_actions().actor.id)
     algorithms = ", ".join(map(algorithm_title, limits.algorithms))
     datasets = "those that are on this machine"
     if limits.datasets:
@@ -61,7 +61,7 @@ def _show_visitor(limits: Limits) -> None:
 
 
 def _show_member(role: PersonRole) -> None:
-    person = acting().actor
+    person = run_actions().actor
     if role is PersonRole.EDITOR:
         st.markdown(
             "You are an **editor**: you may run, upload and import, and cancel, delete and "

@@ -19,7 +19,7 @@ from ecv_core.store.plans import SELECTION as SELECTIONS
 from ecv_core.store.plans import stored_plans
 from ecv_core.store.recorded import recorded_runs
 from pages.shared.address.link import link_warning, write_into_link
-from pages.shared.live.acting import why_not
+from pages.shared.live.person import why_not
 from pages.shared.live.state import KEPT_IN_ADDRESS, errors_as_sentences, escaped, store
 from pages.shared.widgets.choices import switch
 from pages.shared.widgets.words import plan_label

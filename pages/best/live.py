@@ -27,8 +27,8 @@ from pages.best.start import begin_selection
 from pages.folds.choice import OWN
 from pages.shared.address.navigation import open_page
 from pages.shared.base.rows import row_container
-from pages.shared.live.acting import acting, why_not
 from pages.shared.live.events import ALL, STEPS
+from pages.shared.live.person import run_actions, why_not
 from pages.shared.live.runs import act_and_rerun, offer_to_forget
 from pages.shared.live.state import (
     errors_as_sentences,
@@ -119,7 +119,7 @@ def _offer_next_questions(selection: ShownSelection) -> None:
     """The next questions, of exactly these contenders; folds that they lack are computed first."""
     if any(spec.tracked for spec in selection.specs):  # their folds are for another program
         return
-    if acting().start_refusal(selection.specs):
+    if run_actions().start_refusal(selection.specs):
         return
     _offer_claim(selection)
     _offer_folds(selection)
@@ -135,7 +135,7 @@ def _offer_folds(selection: ShownSelection) -> None:
     if st.button(question, icon=":material/tune:", key="how-many"):
         with errors_as_sentences():
             if incomplete:
-                group_id = acting().start(incomplete)
+                group_id = run_actions().start(incomplete)
                 labels |= _labels_by_score_key(store().group(group_id))
             runs = [labels[spec.score_key] for spec in selection.specs]
             open_page("folds/folds.py", {"source": OWN, "runs": runs})
@@ -214,7 +214,7 @@ def _show_computing(record: PlanRecord, active: Sequence[RunRecord]) -> None:
         words += f", with {counted(len(active) - 1, 'other run')} sharing its work"
     st.badge("live", icon=":material/sensors:")
     st.markdown(words, width="content")
-    if not acting().may(Action.CANCEL, run.started_by):
+    if not run_actions().may(Action.CANCEL, run.started_by):
         return
     if st.button("Cancel", icon=":material/stop:", key="cancel-selection"):
         act_and_rerun(partial(_cancel, active))
@@ -260,10 +260,10 @@ def _show_stopped(record: PlanRecord, runs: Sequence[RunRecord]) -> None:
         words = f"{missing_fold} It is used as soon as it arrives."
         st.info(words, icon=":material/terminal:")
         return
-    if not acting().may(Action.START_MANY, record.started_by):
+    if not run_actions().may(Action.START_MANY, record.started_by):
         return
     if st.button("Resume", icon=":material/resume:", type="primary", key="resume-selection"):
-        act_and_rerun(partial(acting().go_on_with_selection, record.plan_id))
+        act_and_rerun(partial(run_actions().go_on_with_selection, record.plan_id))
 
 
 def _stop_words(record: PlanRecord, runs: Sequence[RunRecord]) -> str:
@@ -293,7 +293,7 @@ def _sentence_about_missing_fold(record: PlanRecord) -> str:
 
 def _cancel(runs: Sequence[RunRecord]) -> None:
     for run in runs:
-        acting().cancel(run.run_id)
+        run_actions().cancel(run.run_id)
 
 
 def _show_terms(record: PlanRecord, terms: Terms) -> None:
@@ -307,7 +307,7 @@ def _show_terms(record: PlanRecord, terms: Terms) -> None:
         )
         if any(run.state.active for run in store().group(record.plan_id)):
             return
-        if acting().may(Action.FORGET, record.started_by):
+        if run_actions().may(Action.FORGET, record.started_by):
             offer_to_forget(SELECTION, record.plan_id, partial(open_selection, FIRST_RECORDED))
 
 

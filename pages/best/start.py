@@ -36,7 +36,7 @@ from pages.run.settings import (
     parameter_settings,
     set_usual_metric_and_split,
 )
-from pages.shared.live.acting import acting, why_not
+from pages.shared.live.person import run_actions, why_not
 from pages.shared.live.runs import ChoosableRun, folds_done
 from pages.shared.live.state import KEPT_IN_ADDRESS, errors_as_sentences, escaped, run_list
 from pages.shared.widgets.choices import pick_one, switch
@@ -234,7 +234,7 @@ def begin_selection(named_specs: NamedSpecs, question: Question, compute_on: str
     Raises:
         InputError: If the contenders cannot be compared.
     """
-    person = acting()
+    person = run_actions()
     _, first_spec = named_specs[0]
     terms = terms_for(first_spec, **question)
     selection_id = person.begin_selection(named_specs, terms, compute_on=compute_on)

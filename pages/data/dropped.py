@@ -28,7 +28,7 @@ from ecv_core.figures.words import counted
 from ecv_core.records.errors import EcvError
 from ecv_core.untrusted.limits import MEGABYTE
 from pages.shared.base.glossary import explained, glossary_link
-from pages.shared.live.acting import handling
+from pages.shared.live.person import dataset_actions
 from pages.shared.live.state import errors_as_sentences, escaped, sentence
 from pages.shared.widgets.tables import number, table
 
@@ -397,7 +397,7 @@ def _read_file(
             bar.progress(share, text=f"Reading the rows ... {100 * share:.0f} %")
 
     try:
-        about = handling().build_dataset(plain, layout, token, report)
+        about = dataset_actions().build_dataset(plain, layout, token, report)
     except EcvError as error:
         progress.error(sentence(error), icon=":material/error:")
         return None
@@ -540,7 +540,7 @@ def _offer_to_keep(token: str, about: About) -> None:
     if pressed:
         name = text.strip()
         with errors_as_sentences():
-            handling().keep(token, name)
+            dataset_actions().keep(token, name)
             del st.query_params["file"]
             st.query_params["kept"] = name
             st.rerun()

@@ -21,7 +21,7 @@ from pages.data.dropped import LABELS, correct_layout, density, show_outcome
 from pages.shared.address.navigation import open_page
 from pages.shared.base.component import component
 from pages.shared.base.rows import row_container, spread_row
-from pages.shared.live.acting import handling, why_not
+from pages.shared.live.person import dataset_actions, why_not
 from pages.shared.live.runs import act_and_rerun
 from pages.shared.live.state import errors_as_sentences, escaped, run_list, show_error
 
@@ -110,7 +110,9 @@ def _take_file() -> None:
         )
         return
     with errors_as_sentences(), st.spinner("Saving the file ..."):
-        token = handling().take_in(lambda path: path.write_bytes(file.getbuffer()), file.name)
+        token = dataset_actions().take_in(
+            lambda path: path.write_bytes(file.getbuffer()), file.name
+        )
         # The next drawing has a new widget: this one's copy is needed no more.
         st.session_state[_DROPPED] = dropped_files + 1
         st.query_params.pop(JUST_KEPT, None)
@@ -132,7 +134,7 @@ def _offer_another_file(token: str) -> None:
 def _forget(token: str) -> None:
     st.query_params.pop(FILE, None)
     with errors_as_sentences():
-        handling().forget(token)
+        dataset_actions().forget(token)
 
 
 @st.cache_data(show_spinner=False, max_entries=32)
@@ -230,7 +232,7 @@ def _show_dataset(name: str, about: About, runs: int) -> None:
             st.markdown(f"**{escaped(name)}**")
         with st.container(horizontal=True, width="content"):
             _offer_run(name, key=f"run-{name}")
-            if handling().refusal(Action.CHANGE_DATASETS, name) is None:
+            if dataset_actions().refusal(Action.CHANGE_DATASETS, name) is None:
                 _offer_deletion(name, runs)
     facts = datasets.entry(name).size_words()
     if about.interactions:
@@ -255,4 +257,4 @@ def _offer_deletion(name: str, runs: int) -> None:
         st.markdown(f"Delete **{escaped(name)}** from this computer?")
         st.caption(words)
         if st.button("Delete it", type="primary", key=f"delete-data-{name}"):
-            act_and_rerun(partial(handling().remove, name))
+            act_and_rerun(partial(dataset_actions().remove, name))

@@ -16,7 +16,7 @@ from pages.shared.address.navigation import open_page, page
 from pages.shared.base.glossary import glossary_link
 from pages.shared.base.present import present_button
 from pages.shared.base.rows import row_container, spread_row
-from pages.shared.live.acting import acting
+from pages.shared.live.person import run_actions
 from pages.shared.live.state import errors_as_sentences, manager, sentence
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def _door(column: DeltaGenerator, question: str) -> DeltaGenerator:
 def _offer_live_run() -> None:
     """A button that starts a run and opens it, or why it may not be started."""
     spec = make_spec(dataset="synthetic", algorithm=_ALGORITHM, full=True)
-    refusal = acting().start_refusal([spec])
+    refusal = run_actions().start_refusal([spec])
     row = row_container()
     pressed = row.button(
         "Try it live",
@@ -89,7 +89,7 @@ def _offer_live_run() -> None:
     if pressed:
         with errors_as_sentences():
             # Folds of an earlier run would be used again, and there would be nothing to watch.
-            open_page("run/run.py", {"run": acting().start([spec], anew=True)})
+            open_page("run/run.py", {"run": run_actions().start([spec], anew=True)})
     if refusal:
         st.caption(sentence(EcvError(refusal)))
     row.page_link("run/run.py", label="Choose", icon=":material/settings:")

@@ -36,8 +36,8 @@ from pages.shared.base.present import present_button
 from pages.shared.base.rows import row_container, spread_row
 from pages.shared.charts.cite import machine_and_versions, paper_panel
 from pages.shared.charts.plot import draw_figure, figure_entries
-from pages.shared.live.acting import acting, name_of_starter
 from pages.shared.live.events import FOLDS, QUEUE, RUNS, STATES, STEPS, topic
+from pages.shared.live.person import name_of_starter, run_actions
 from pages.shared.live.runs import (
     COMPARED,
     act_and_rerun,
@@ -197,7 +197,7 @@ def _draw_run(was_active: bool, opened: _OpenedRuns) -> None:
             state_badge(run.state)
             st.caption(f"seed {run.spec.seed}", width="content")
         with row_container(width="content", key="run-actions"):
-            run_actions(run, runs)
+            other_actions(run, runs)
             present_button()
     _draw_results(run, runs)
     _draw_details(run, runs)
@@ -292,7 +292,7 @@ def _draw_origin(run: RunRecord) -> None:
     person = name_of_starter(run.started_by)
     if person:
         st.caption(f"Started by {escaped(person)}.")
-    if len(acting().places) > 1:
+    if len(run_actions().places) > 1:
         place = store().place_of(run.group)
         if place:
             st.caption(f"Computed on {escaped(place_title(place))}.")
@@ -367,7 +367,7 @@ def _draw_details(run: RunRecord, runs: list[RunRecord]) -> None:
 # What can be done with a run; the bar cancels it.
 
 
-def run_actions(run: RunRecord, group: list[RunRecord]) -> None:
+def other_actions(run: RunRecord, group: list[RunRecord]) -> None:
     """Other ways on than the next step."""
     _replay_links(run)
     if run.spec.folds_sha256:
@@ -384,9 +384,9 @@ def run_actions(run: RunRecord, group: list[RunRecord]) -> None:
 
 def _go_on_buttons(run: RunRecord) -> None:
     """Nothing where it is somebody else's run; disabled, with the reason, at a limit."""
-    if not acting().may(Action.GO_ON, run.started_by):
+    if not run_actions().may(Action.GO_ON, run.started_by):
         return
-    refusal = acting().go_on_refusal(run)
+    refusal = run_actions().go_on_refusal(run)
     reason = None
     if refusal:
         reason = sentence(EcvError(refusal))
@@ -398,7 +398,7 @@ def _go_on_buttons(run: RunRecord) -> None:
         disabled=reason is not None,
         help=reason,
     ):
-        act_and_rerun(partial(acting().resume, run.run_id))
+        act_and_rerun(partial(run_actions().resume, run.run_id))
     if run.can_be_checked and st.button(
         "Run the remaining folds to check",
         icon=":material/fact_check:",
@@ -406,7 +406,7 @@ def _go_on_buttons(run: RunRecord) -> None:
         disabled=reason is not None,
         help=reason,
     ):
-        act_and_rerun(partial(acting().resume, run.run_id, full=True))
+        act_and_rerun(partial(run_actions().resume, run.run_id, full=True))
 
 
 def _replay_links(run: RunRecord) -> None:

@@ -26,7 +26,7 @@ from ecv_core.splits import SPLITS
 from ecv_core.stopping import NEVER_STOPS, RULES, Rule
 from pages.shared.address.link import translate_address
 from pages.shared.base.glossary import explained
-from pages.shared.live.acting import who
+from pages.shared.live.person import who
 from pages.shared.live.state import KEPT_IN_ADDRESS, sentence
 from pages.shared.widgets.dataset_picker import picked_dataset
 from pages.shared.widgets.setting_widgets import (

@@ -52,7 +52,7 @@ from pages.run.settings import (
 from pages.shared.address.link import link_warning, step_from_link, translate_address
 from pages.shared.base.rows import row_container
 from pages.shared.charts.plot import preload_plots
-from pages.shared.live.acting import acting
+from pages.shared.live.person import run_actions
 from pages.shared.live.state import errors_as_sentences, escaped, sentence, show_error, store
 from pages.shared.widgets.dataset_picker import dataset_picker, not_ready, picked_dataset
 from pages.shared.widgets.place import pick_where_to_compute
@@ -116,7 +116,7 @@ def start_form() -> None:
     translate_address_of_form()
     # What follows from the settings stands above them: it has its room now, and is filled in last.
     with st.container(key="start-room"):
-        if acting().start_refusal([]) is None:
+        if run_actions().start_refusal([]) is None:
             st.markdown("Press **Start**, or change anything below first.")
         start_place = row_container()
         expectation_place = st.container()
@@ -145,7 +145,7 @@ def start_form() -> None:
         with errors_as_sentences():
             # All that the form had in the address goes with the same step of the browser's history.
             st.query_params.from_dict(
-                {"run": acting().start(specs, anew=recompute, compute_on=compute_on)}
+                {"run": run_actions().start(specs, anew=recompute, compute_on=compute_on)}
             )
             st.rerun()
 
@@ -256,7 +256,7 @@ def _start_button(
     data: _PickedData, specs: list[RunSpec], error_in_settings: EcvError | None
 ) -> bool:
     """Whether it is pressed; beside it, what would start, or why nothing can."""
-    refusal = acting().start_refusal(specs)
+    refusal = run_actions().start_refusal(specs)
     pressed = st.button(
         "Start",
         type="primary",

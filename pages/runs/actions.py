@@ -15,7 +15,7 @@ from ecv_core.store.listing import NAME_LENGTH, NOTE_LENGTH, Label, ListedRun, c
 from ecv_core.store.schema import UNDO_MINUTES
 from pages.shared.address.navigation import COMPARE, open_page, show_view
 from pages.shared.base.rows import row_container
-from pages.shared.live.acting import acting, why_not
+from pages.shared.live.person import run_actions, why_not
 from pages.shared.live.runs import COMPARED, ids_of
 from pages.shared.live.state import errors_as_sentences, store
 
@@ -65,7 +65,7 @@ def all_tags(rows: Sequence[ListedRun]) -> list[str]:
 
 def _allowed_runs(action: Action, rows: Sequence[ListedRun]) -> list[ListedRun]:
     """The runs to which whoever looks may do this."""
-    person = acting()
+    person = run_actions()
     return [row for row in rows if person.may(action, row.started_by)]
 
 
@@ -218,14 +218,14 @@ def _label_form(picked: Sequence[ListedRun], every_tag: Sequence[str]) -> None:
         note = st.text_area("Note", first_label.note, key=f"note-{ids}", max_chars=NOTE_LENGTH)
         if st.form_submit_button("Save", icon=":material/save:", key=f"save-{ids}"):
             with errors_as_sentences():
-                acting().label({picked[0].run_id: checked_label(name, first_label.tags, note)})
+                run_actions().label({picked[0].run_id: checked_label(name, first_label.tags, note)})
                 st.rerun()
 
 
 def _tag(picked: Sequence[ListedRun], common_tags: Sequence[str], key: str) -> None:
     with errors_as_sentences():
         chosen_tags = st.session_state[key]
-        acting().label(
+        run_actions().label(
             {row.run_id: retagged(row.label, common_tags, chosen_tags) for row in picked}
         )
 
@@ -244,14 +244,14 @@ def _compare(run_ids: Sequence[str]) -> None:
 def _cancel(run_ids: Sequence[str]) -> None:
     with errors_as_sentences():
         for run_id in run_ids:
-            acting().cancel(run_id)
+            run_actions().cancel(run_id)
 
 
 def _resume(run_ids: Sequence[str]) -> None:
     with errors_as_sentences():
         for run_id in run_ids:
             if store().run(run_id).state is not RunState.QUEUED:
-                acting().resume(run_id)
+                run_actions().resume(run_id)
 
 
 def check_stops(run_ids: Sequence[str]) -> None:
@@ -259,12 +259,12 @@ def check_stops(run_ids: Sequence[str]) -> None:
     with errors_as_sentences():
         for run_id in run_ids:
             if store().run(run_id).can_be_checked:
-                acting().resume(run_id, full=True)
+                run_actions().resume(run_id, full=True)
 
 
 def _delete(run_ids: Sequence[str]) -> None:
     with errors_as_sentences():
-        removed = acting().remove(run_ids)
+        removed = run_actions().remove(run_ids)
         if removed:
             st.session_state[REMOVED] = removed
 
@@ -272,7 +272,7 @@ def _delete(run_ids: Sequence[str]) -> None:
 def _bring_back() -> None:
     with errors_as_sentences():
         run_ids = st.session_state.pop(REMOVED, [])
-        back = acting().bring_back(run_ids)
+        back = run_actions().bring_back(run_ids)
         if back < len(run_ids):
             gone = counted(len(run_ids) - back, "run")
             st.toast(f"{gone} cannot be brought back: the time for it is over.")

@@ -49,8 +49,8 @@ from pages.shared.base.glossary import glossary_link
 from pages.shared.base.rows import row_container
 from pages.shared.charts.energy_parts import energy_bar
 from pages.shared.charts.plot import plot
-from pages.shared.live.acting import acting, name_of_starter, why_not
 from pages.shared.live.events import ALL
+from pages.shared.live.person import name_of_starter, run_actions, why_not
 from pages.shared.live.runs import ids_of, rerun_on_change, show_damaged_folds
 from pages.shared.live.state import errors_as_sentences, escaped, run_list, store
 from pages.shared.live.watch import watch
@@ -109,7 +109,7 @@ def _import_once(file: UploadedFile) -> _Imported:
     if last_import and last_import.file_id == file.file_id and last_import.run_id in ids:
         return last_import
     document = read_run(file.getvalue(), file.name)
-    run_id, is_new = acting().import_run(document)
+    run_id, is_new = run_actions().import_run(document)
     imported = _Imported(file.file_id, run_id, is_new)
     st.session_state[_LAST_IMPORT] = imported
     if is_new:
@@ -181,7 +181,7 @@ def _show_damaged(sentences_of_runs: Mapping[str, str]) -> None:
     with st.container(border=True, key="runs-damaged"):
         reasons = map(escaped, sentences_of_runs.values())
         st.warning("  \n".join(reasons), icon=":material/error:")
-        person = acting()
+        person = run_actions()
         mine = [run for run in sentences_of_runs if not person.refusal(Action.DELETE, run)]
         if mine and st.button(
             f"Delete {counted(len(mine), 'damaged run')}", icon=":material/delete:"

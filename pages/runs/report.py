@@ -10,7 +10,7 @@ import streamlit as st
 from ecv_core.figures.words import counted
 from ecv_core.store.listing import ListedRun, groups_of_runs
 from pages.shared.charts.cite import machine_and_versions
-from pages.shared.live.acting import name_of_starter
+from pages.shared.live.person import name_of_starter
 from pages.shared.live.runs import with_folds
 from pages.shared.live.state import results, store
 

@@ -50,7 +50,7 @@ from pages.runs.further_tests import offer_further_tests
 from pages.shared.base.glossary import glossary_link
 from pages.shared.charts.energy_parts import runs_energy_bar
 from pages.shared.charts.plot import plot
-from pages.shared.live.acting import acting
+from pages.shared.live.person import run_actions
 from pages.shared.live.runs import ids_of
 from pages.shared.live.state import escaped, results, run_list, store
 from pages.shared.widgets.amounts import amounts_of, saved_head
@@ -358,7 +358,7 @@ def _draw_next_step(runs: Sequence[NamedRun]) -> None:
     Stopped runs that somebody else has started, or that cannot go on here, are replayed.
     """
     to_check = []
-    person = acting()
+    person = run_actions()
     for _, run in runs:
         may_go_on = person.may(Action.GO_ON, run.started_by) and not person.go_on_refusal(run)
         if run.can_be_checked and computed_here(run.spec) and may_go_on:

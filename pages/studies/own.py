@@ -36,8 +36,8 @@ from pages.run.expectation import show_expected_cost
 from pages.run.settings import metric_select
 from pages.shared.address.link import translate_address
 from pages.shared.base.rows import row_container, spread_row
-from pages.shared.live.acting import acting, why_not
 from pages.shared.live.events import ALL, STEPS
+from pages.shared.live.person import run_actions, why_not
 from pages.shared.live.runs import (
     act_and_rerun,
     offer_to_forget,
@@ -253,7 +253,7 @@ def _note(run: RunRecord, *, is_reused: bool) -> str:
 
 def _draw_actions(study_id: str, cells: Sequence[Cell]) -> None:
     """Buttons for what may be done now."""
-    person = acting()
+    person = run_actions()
     starter = stored_plan(store(), STUDY, study_id).started_by
     active = [cell for cell in cells if cell.active]
     _offer_to_cancel(active)
@@ -277,7 +277,7 @@ def _offer_to_cancel(active: Sequence[Cell]) -> None:
     """The button that cancels these cells, if one of them is this person's."""
     may_cancel = any(_may_cancel(cell) for cell in active)
     if may_cancel and st.button("Cancel all", icon=":material/cancel:", key="cancel-study"):
-        act_and_rerun(partial(acting().cancel_study, active))
+        act_and_rerun(partial(run_actions().cancel_study, active))
 
 
 def _offer_to_go_on(label: str, study_id: str, cells: Sequence[Cell], *, help: str) -> None:
@@ -291,12 +291,12 @@ def _offer_to_go_on(label: str, study_id: str, cells: Sequence[Cell], *, help: s
     if st.button(label, icon=":material/resume:", help=help):
         # What ended at its stop goes on to fold k.
         full = any(cell.ended_early for cell in cells)
-        act_and_rerun(partial(acting().go_on_with_study, study_id, full=full))
+        act_and_rerun(partial(run_actions().go_on_with_study, study_id, full=full))
 
 
 def _may_cancel(cell: Cell) -> bool:
     """Whether this person may cancel the cell's run."""
-    return cell.run is not None and acting().may(Action.CANCEL, cell.run.started_by)
+    return cell.run is not None and run_actions().may(Action.CANCEL, cell.run.started_by)
 
 
 def _pick_recorded() -> None:
@@ -539,5 +539,5 @@ def _begin(cells: Sequence[Cell], compute_on: str) -> None:
             for _, obstacle in with_obstacles(cells):
                 if obstacle is not None:
                     raise InputError(obstacle)
-        st.session_state[_BEGUN] = acting().begin_study(cells, compute_on=compute_on)
+        st.session_state[_BEGUN] = run_actions().begin_study(cells, compute_on=compute_on)
         st.rerun()

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
-from ecv_core.access.acting import Acting
-from ecv_core.access.handling import Handling
+from ecv_core.access.dataset_actions import DatasetActions
 from ecv_core.access.roles import Actor, PersonRole
+from ecv_core.access.run_actions import RunActions
 from ecv_core.access.settings import AccessSettings, Limits, Mode
 from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.manager import Queue
@@ -38,14 +38,14 @@ def store() -> Store:
 
 
 @pytest.fixture
-def act(store: Store) -> Callable[[Actor], Acting]:
+def act(store: Store) -> Callable[[Actor], RunActions]:
     known = AccessSettings(mode=Mode.PUBLIC, limits=LIMITS)
-    return lambda actor: Acting(store, lambda: Waiting(store), actor, known)
+    return lambda actor: RunActions(store, lambda: Waiting(store), actor, known)
 
 
 @pytest.fixture
-def handle(store: Store) -> Callable[[Actor], Handling]:
-    return lambda actor: Handling(lambda: store, actor)
+def handle(store: Store) -> Callable[[Actor], DatasetActions]:
+    return lambda actor: DatasetActions(lambda: store, actor)
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from ecv_core.records.run import RunState
 from ecv_core.store.people import introduce
 from ecv_core.store.plans import SELECTION, STUDY, PlannedRun, keep_plan
 from ecv_core.store.quota import Quota
-from pages.shared.live.acting import who
+from pages.shared.live.person import who
 from tests.pages.conftest import ISSUER, WHO, fold_result
 
 PAGES = Path(__file__).resolve().parents[2] / "pages"
@@ -260,13 +260,13 @@ CHANGES = {
     *("keep", "download", "start", "resume", "cancel", "forget"),
 }
 """What changes something, by its name in the library."""
-ASKED = {"acting", "handling", "person"}
+ASKED = {"run_actions", "dataset_actions", "actions", "person"}
 ASKED |= {"background_work"}  # tasks of the server
-ASKED |= {"STUDIES"}  # a form, which asks `acting()` itself
+ASKED |= {"STUDIES"}  # a form, which asks `run_actions()` itself
 
 
 def test_no_page_changes_anything_but_by_asking_for_it():
-    """Calls of such names are of `acting()` or `handling()`, and none is imported."""
+    """Calls of such names are of `run_actions()` or `dataset_actions()`, and none is imported."""
     found = []
     for path in PAGES.rglob("*.py"):
         tree = ast.parse(path.read_text())

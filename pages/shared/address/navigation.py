@@ -17,7 +17,7 @@ from pages.shared.address.link import link_button, translate_address
 from pages.shared.base.component import component
 from pages.shared.base.present import presentation
 from pages.shared.base.rows import row_container, spread_row
-from pages.shared.live.acting import who
+from pages.shared.live.person import who
 from pages.shared.live.state import errors_as_sentences
 
 VIEW = "view"

@@ -16,8 +16,8 @@ from ecv_core.records.run import RunRecord, RunState
 from pages.shared.base.component import component
 from pages.shared.base.rows import row_container, spread_row
 from pages.shared.base.states import STATES
-from pages.shared.live.acting import acting
 from pages.shared.live.events import ALL, QUEUE, STEPS
+from pages.shared.live.person import run_actions
 from pages.shared.live.runs import act_and_rerun, elapsed_seconds, remaining_seconds, share_done
 from pages.shared.live.state import escaped, manager, show_trouble, store
 from pages.shared.live.watch import (
@@ -151,7 +151,7 @@ def _cancel_button(run: RunRecord) -> None:
         help=f"Stops {escaped(run_title(run))}.",
         disabled=cancelling,
     ):
-        act_and_rerun(partial(acting().cancel, run.run_id))
+        act_and_rerun(partial(run_actions().cancel, run.run_id))
 
 
 def _draw_progress(page_title: str, data: Mapping[str, object]) -> None:
@@ -233,13 +233,13 @@ def _draw_queue(waiting: list[RunRecord]) -> None:
                 if _may_cancel(run) and st.button(
                     "Remove", key=f"unqueue-{run.run_id}", type="tertiary"
                 ):
-                    act_and_rerun(partial(acting().cancel, run.run_id))
+                    act_and_rerun(partial(run_actions().cancel, run.run_id))
         if len(waiting) > _LISTED:
             st.caption(f"and {counted(len(waiting) - _LISTED, 'more run')}")
 
 
 def _may_cancel(run: RunRecord) -> bool:
-    return acting().may(Action.CANCEL, run.started_by)
+    return run_actions().may(Action.CANCEL, run.started_by)
 
 
 def _keep_bar_or_toast_of_ended_run() -> None:

@@ -14,8 +14,8 @@ from ecv_core.records.errors import InputError
 from ecv_core.records.run import RunRecord, RunState
 from ecv_core.store.listing import ListedRun
 from pages.shared.base.glossary import glossary_link
-from pages.shared.live.acting import acting
 from pages.shared.live.events import RUNS, topic
+from pages.shared.live.person import run_actions
 from pages.shared.live.state import errors_as_sentences, escaped, store
 from pages.shared.live.watch import draw_live, watch
 
@@ -115,10 +115,10 @@ def show_damaged_folds(runs: Iterable[ChoosableRun]) -> None:
 def _damaged_fold(run_id: str, fold: int, reason: str) -> None:
     with st.container(border=True, horizontal=True, key=f"damaged-{run_id}-{fold}"):
         st.warning(escaped(f"{reason[0].upper()}{reason[1:]}."), icon=":material/error:")
-        if not acting().refusal(Action.DELETE, run_id) and st.button(
+        if not run_actions().refusal(Action.DELETE, run_id) and st.button(
             f"Delete fold {fold}", icon=":material/delete:", key=f"delete-{run_id}-{fold}"
         ):
-            act_and_rerun(partial(acting().delete_fold, run_id, fold))
+            act_and_rerun(partial(run_actions().delete_fold, run_id, fold))
 
 
 def act_and_rerun(act: Callable[[], object]) -> None:
@@ -139,7 +139,7 @@ def offer_to_forget(kind: str, plan_id: str, then: Callable[[], None]) -> None:
 
     def forget() -> None:
         with errors_as_sentences():
-            acting().forget_plan(kind, plan_id)
+            run_actions().forget_plan(kind, plan_id)
             then()
 
     st.button(

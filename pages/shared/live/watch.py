@@ -16,8 +16,8 @@ from ecv_core.records.run import RunRecord
 from ecv_core.store.activity import Activity, current_activity
 from ecv_core.store.store import Store
 from pages.shared.base.component import component, ignore
-from pages.shared.live.acting import admitted_until, who
 from pages.shared.live.events import SERVER, Feed, Grant, events
+from pages.shared.live.person import admitted_until, who
 from pages.shared.live.state import errors_as_sentences, made_once, store
 
 _listener = component(__file__, "ecv_watch", html="<span></span>", js=["watch.js"])

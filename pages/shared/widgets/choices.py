@@ -23,7 +23,7 @@ from ecv_core.records.spec import RunSpec
 from ecv_core.untrusted.limits import max_upload_mb
 from pages.shared.address.link import translate_address
 from pages.shared.base.rows import row_container
-from pages.shared.live.acting import why_not
+from pages.shared.live.person import why_not
 from pages.shared.live.state import KEPT_IN_ADDRESS, escaped
 
 

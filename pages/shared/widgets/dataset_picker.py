@@ -15,7 +15,7 @@ from ecv_core.records.tasks import Task
 from pages.shared.address.link import translate_address
 from pages.shared.base.glossary import explained
 from pages.shared.base.rows import row_container
-from pages.shared.live.acting import handling, why_not
+from pages.shared.live.person import dataset_actions, why_not
 from pages.shared.live.state import KEPT_IN_ADDRESS, errors_as_sentences, escaped
 
 DEFAULT = "synthetic"
@@ -188,4 +188,4 @@ def _download(entry: DatasetEntry) -> None:
         else:
             bar.progress(0.0, text=f"{megabytes} MB")
 
-    handling().download(entry, report)  # refuses whoever may download nothing
+    dataset_actions().download(entry, report)  # refuses whoever may download nothing

@@ -5,12 +5,12 @@ from __future__ import annotations
 import streamlit as st
 
 from ecv_core.jobs.cluster.choose import HERE
-from pages.shared.live.acting import acting
+from pages.shared.live.person import run_actions
 
 
 def pick_where_to_compute() -> str:
     """What is picked, as `--on` takes it; empty, and nothing is drawn, without a cluster."""
-    places = acting().places
+    places = run_actions().places
     if len(places) < 2:
         return ""
     picked = st.segmented_control(

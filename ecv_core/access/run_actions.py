@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ecv_core.selection.rounds import Terms
 
 
-class Acting:
+class RunActions:
     """What one person may do here, and the way to do it. As a `RunQueue`, its runs are theirs.
 
     Each method does what the method of `Queue` or `Store`, or the function of `plans.study`,

@@ -15,7 +15,7 @@ from ecv_core.store.people import introduce
 from ecv_core.store.store import Store
 
 
-class Handling:
+class DatasetActions:
     """What one person may do with files here, and the way to do it.
 
     Each method does what the function of its name in `dataset`, `dataset.own` or `fold` does. It

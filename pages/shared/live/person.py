@@ -9,9 +9,9 @@ import time
 
 import streamlit as st
 
-from ecv_core.access.acting import Acting
-from ecv_core.access.handling import Handling
+from ecv_core.access.dataset_actions import DatasetActions
 from ecv_core.access.roles import OWNER, Action, Actor, PersonRole, refusal
+from ecv_core.access.run_actions import RunActions
 from ecv_core.access.settings import Mode, member, settings, signed_in_until, visitor
 from ecv_core.access.sign_outs import SignOuts
 from ecv_core.records.errors import EcvError
@@ -35,18 +35,18 @@ sign_outs = SignOuts()
 _keep_cookie = component(__file__, "ecv_visitor", html="", js=["visitor.js"])
 
 
-def acting() -> Acting:
+def run_actions() -> RunActions:
     """Runs, studies and selections: what this person may do with them, and the way to do it.
 
     Raises:
         StoreError: If the database cannot be used.
     """
-    return Acting(store(), manager, who(), settings())
+    return RunActions(store(), manager, who(), settings())
 
 
-def handling() -> Handling:
+def dataset_actions() -> DatasetActions:
     """The same of files and datasets."""
-    return Handling(store, who())
+    return DatasetActions(store, who())
 
 
 def who() -> Actor:
@@ -154,7 +154,7 @@ def name_of_starter(person_id: str) -> str:
 
 def why_not(action: Action) -> str:
     """Why this role may not do it to anything, as a sentence for the page; empty where it may."""
-    why = handling().refusal(action)
+    why = dataset_actions().refusal(action)
     if not why:
         return ""
     return sentence(EcvError(why))
