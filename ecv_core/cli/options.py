@@ -313,6 +313,9 @@ def executor_of(options: argparse.Namespace, *, no_energy: bool) -> Iterator[Exe
     Raises:
         InputError: For a place that cannot be had, or fewer than 0 folds to speculate on.
     """
+    # The executor itself does not use --speculate: the plan takes it from the options. It is
+    # checked here because every command that has the option comes by here, before a node is asked
+    # for.
     if options.speculate < 0:
         raise InputError(f"--speculate must be at least 0, but is {options.speculate}")
     from ecv_core.jobs.cluster.choose import executor_on

@@ -224,7 +224,9 @@ def spec_of(options: argparse.Namespace) -> RunSpec:
     # Its answer is not needed: it refuses an option that belongs to another rule.
     rule_params_from_options(options, options.rule or SETTINGS["rule"].default)
     if options.folds:
-        if settings.get("tracked"):  # the task of a tracked model follows from the metric
+        # The folds of a tracked model are computed by other code, so that only the metric tells
+        # what its task is; an algorithm of this project knows its own.
+        if settings.get("tracked"):
             task = make_spec(**settings).task
         else:
             task = models.algorithm(options.algorithm).task

@@ -86,6 +86,7 @@ def resume_command(options: argparse.Namespace) -> None:
         )
     if not run.state.active and not run.can_go_on(full=options.full):
         way_out = ""
+        # A run that ended at its stop goes on only if --full asks for the folds after the stop.
         if run.can_be_checked:
             way_out = "; --full computes the others"
         raise InputError(

@@ -33,6 +33,8 @@ def text_layout(stream: io.BufferedIOBase, file: SourceFile) -> Layout:
     if file.names_columns:
         roles = _named_roles(file, fields)
     else:
+        # Without names, the entry tells the place of each role's column. The layout takes the
+        # first row for names, of which only the number counts then.
         roles = tuple((role, int(place)) for role, place in file.columns)
     return Layout(
         form=Form.DELIMITED,

@@ -180,10 +180,16 @@ def _copy_within_limits(
 
 
 class _ShortReads(io.BufferedReader):
-    """A file of which nobody reads much at once: a ZIP's table of contents can be huge."""
+    """A ZIP archive that refuses to be read if its table of contents is huge.
+
+    `zipfile` reads this table, with a line for each file, in one go. Everything else it reads in
+    small pieces, so that only a table with too many files takes a long read.
+    """
 
     def read(self, size: int | None = -1, /) -> bytes:
-        if size is None or size < 0:  # All that is left: enough of it shows whether it is too much.
+        # Whoever asks for all that remains gets one byte more than is allowed, if there is that
+        # much, which the check below refuses.
+        if size is None or size < 0:
             size = limits.MAX_ARCHIVE_TABLE + 1
         content = super().read(size)
         if len(content) > limits.MAX_ARCHIVE_TABLE:

@@ -24,7 +24,7 @@ class CountedLines(io.RawIOBase):
         self._code_unit: np.dtype[Any] = np.dtype("u1")
         if layout.encoding == "utf-16":
             self._code_unit = np.dtype("u2")
-        self._ended_in_line = False
+        self._last_read_ended_mid_line = False
         # Lines above the table are read and counted too, but are none of its lines.
         self.lines = -_filled_lines_above(file, layout)
 
@@ -49,9 +49,9 @@ class CountedLines(io.RawIOBase):
         if not len(signs):
             return
         is_in_line = (signs != _LINE_FEED) & (signs != _CARRIAGE_RETURN)
-        was_in_line = np.concatenate([[self._ended_in_line], is_in_line[:-1]])
+        was_in_line = np.concatenate([[self._last_read_ended_mid_line], is_in_line[:-1]])
         self.lines += int(np.count_nonzero(is_in_line & ~was_in_line))
-        self._ended_in_line = bool(is_in_line[-1])
+        self._last_read_ended_mid_line = bool(is_in_line[-1])
 
 
 def _filled_lines_above(file: io.BufferedIOBase, layout: Layout) -> int:
@@ -87,13 +87,14 @@ def find_swallowed_rows(file: io.BufferedIOBase, layout: Layout) -> Iterator[str
             closing_mark = _find_closing_mark(line)
             if closing_mark is None:
                 lines_of_field.append(line)
-            else:
-                # The last line of a field has a part of another row only with a separator in it.
-                if layout.separator in line[:closing_mark]:
-                    lines_of_field.append(line)
-                yield from _lines_like_rows(lines_of_field, layout)
-                lines_of_field = []
-        # Any line may open a field that goes on below it, the one that closed another too.
+                continue
+            # What stands before the closing mark is the end of a row only if it has a separator.
+            if layout.separator in line[:closing_mark]:
+                lines_of_field.append(line)
+            yield from _lines_like_rows(lines_of_field, layout)
+            lines_of_field = []
+        # Here no field is open, or this line has closed it. It may open another one that goes on
+        # in the next line.
         if '"' in line:
             is_field_open = _ends_in_field(line, layout.separator, begins_in_field=is_field_open)
     lines.detach()  # so that the file stays open

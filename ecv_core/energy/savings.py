@@ -365,14 +365,14 @@ class Expected:
 
 
 def expected_costs(
-    spec: RunSpec, runs: Iterable[KnownCosts], fewest_and_most: tuple[int, int]
+    spec: RunSpec, runs: Iterable[KnownCosts], fewest_and_most_folds: tuple[int, int]
 ) -> Expected | None:
     """What a run takes, by runs of its dataset and algorithm; with its parameters if there are any.
 
     Args:
         spec: The spec of the run that is asked about.
         runs: Costs of any runs; those of others are passed over.
-        fewest_and_most: Folds that it may need, see `stopping.folds_planned`.
+        fewest_and_most_folds: Folds that it may need, see `stopping.folds_planned`.
 
     Returns:
         From the fewest folds at the lowest cost of one to the most at the highest, see
@@ -386,10 +386,10 @@ def expected_costs(
     metered_joules = [costs.joules for costs in costs_of_similar_runs if all(costs.joules)]
     joules = None
     if metered_joules:
-        joules = _cost_range(fewest_and_most, metered_joules)
+        joules = _cost_range(fewest_and_most_folds, metered_joules)
     return Expected(
-        folds=fewest_and_most,
-        seconds=_cost_range(fewest_and_most, seconds),
+        folds=fewest_and_most_folds,
+        seconds=_cost_range(fewest_and_most_folds, seconds),
         joules=joules,
         runs=len(costs_of_similar_runs),
         same_parameters=costs_of_similar_runs[0].spec.params == spec.params,
@@ -406,17 +406,19 @@ def _most_alike(spec: RunSpec, runs: Iterable[KnownCosts]) -> list[KnownCosts]:
     return [costs for costs in alike if costs.spec.params == spec.params] or alike
 
 
-def _cost_range(fewest_and_most: tuple[int, int], fold_costs: Sequence[Sequence[float]]) -> Range:
+def _cost_range(
+    fewest_and_most_folds: tuple[int, int], costs_of_runs: Sequence[Sequence[float]]
+) -> Range:
     """The fewest folds at the lowest cost of a fold, to the most folds at the highest.
 
     Args:
-        fewest_and_most: Folds that a run may need.
-        fold_costs: What the folds of each run cost, in seconds or joules; at least one run.
+        fewest_and_most_folds: Folds that a run may need.
+        costs_of_runs: At least one run; of each what each of its folds cost, in seconds or joules.
     """
-    fewest, most = fewest_and_most
+    fewest, most = fewest_and_most_folds
     low_costs = []
     high_costs = []
-    for costs in fold_costs:
+    for costs in costs_of_runs:
         low, high = cost_range_of_next_fold(costs)
         low_costs.append(low)
         high_costs.append(high)

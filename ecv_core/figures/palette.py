@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ecv_core.untrusted.texts import chart_texts, disarm_figure
+from ecv_core.untrusted.texts import disarm_chart_texts, disarm_figure
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -252,7 +252,7 @@ class Step:
 def steps_json(steps: Sequence[Step]) -> str:
     """As the figure component reads them: for each field, its values at all steps."""
     values = {
-        "patches": chart_texts([step.changes for step in steps if step.changes]),
+        "patches": disarm_chart_texts([step.changes for step in steps if step.changes]),
         "variants": [step.figure for step in steps],
         "ends": [step.largest_x for step in steps if step.largest_x is not None],
         "alts": [step.alt for step in steps],

@@ -616,7 +616,9 @@ def raise_unsaved_fold(sentence: str | None) -> None:
 def _spec_to_go_on(run: RunRecord, spec: RunSpec) -> RunSpec:
     """The run's own spec, with the folds that this one asks for, and those that finished early."""
     only_folds = spec.only_folds  # empty where all folds are asked for
-    early_folds = {result.fold for result in run.ahead}  # they finished before their turn
+    # Folds that finished before their turn are computed and paid for. They have to be among the
+    # folds of the run, or their turn never comes.
+    early_folds = {result.fold for result in run.ahead}
     if only_folds and not early_folds.issubset(only_folds):
         only_folds = tuple(sorted(early_folds.union(only_folds)))
     return replace(run.spec, only_folds=only_folds, full=spec.full or run.spec.full)

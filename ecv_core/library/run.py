@@ -28,7 +28,7 @@ from ecv_core.store.lookup import find_run
 from ecv_core.store.made_with import imported_sentence, made_with
 from ecv_core.store.new_data import mean_on_new_data
 from ecv_core.store.outputs import write_output
-from ecv_core.store.recorded import recorded_runs_under_splits
+from ecv_core.store.recorded import recorded_runs_of_all_splits
 from ecv_core.store.results import Results
 from ecv_core.store.store import Store, open_store
 
@@ -306,7 +306,7 @@ def runs(
     10
     """
     if recorded:
-        records = recorded_runs_under_splits()
+        records = recorded_runs_of_all_splits()
     else:
         records = open_store().runs()[::-1]  # the store has the newest first
     matching_runs = []

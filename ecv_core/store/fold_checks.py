@@ -37,6 +37,8 @@ def check_fold(spec: RunSpec, result: FoldResult) -> None:
     Raises:
         InputError: With what is wrong with it.
     """
+    # A node may have put values of any kind into a result. Written as JSON and read back, they are
+    # checked against the types and limits that a file with a fold has to keep.
     try:
         values = codec.to_json(FoldDocument.of(result))
         document = codec.read(FoldDocument, json.dumps(values))
@@ -45,7 +47,7 @@ def check_fold(spec: RunSpec, result: FoldResult) -> None:
     check_fold_names(document)
     check_texts(values)
     check_fold_of_spec(spec, result)
-    _check_spent(result)
+    _check_seconds_and_joules(result)
     if result.user_scores is not None:
         _check_users(result.users, result.user_scores)
         _check_means(result, result.user_scores)
@@ -96,7 +98,7 @@ def check_fold_of_spec(spec: RunSpec, result: FoldResult) -> None:
         raise InputError(f"the score of fold {result.fold} is not its {spec.metric_name}")
 
 
-def _check_spent(result: FoldResult) -> None:
+def _check_seconds_and_joules(result: FoldResult) -> None:
     """Refuse seconds and joules that no machine can have spent on a fold. Raises: InputError."""
     seconds = max(result.fit_seconds, result.evaluate_seconds, result.total_seconds)
     if seconds > MAX_FOLD_SECONDS:

@@ -107,8 +107,8 @@ def recorded_runs(folder: Path | None = None) -> list[RunRecord]:
     return [_run(row) for row in _rows(folder or FOLDER).values()]
 
 
-def recorded_runs_under_splits(folder: Path | None = None) -> list[RunRecord]:
-    """The recorded runs under every split; those of studies of splits come last.
+def recorded_runs_of_all_splits(folder: Path | None = None) -> list[RunRecord]:
+    """The recorded runs of the study, and after them those of studies of splits.
 
     Args:
         folder: As of `recorded_runs`.

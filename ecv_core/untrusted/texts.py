@@ -23,7 +23,7 @@ def blank_hidden_characters(text: str) -> str:
     return _UNSEEN.sub(" ", text)
 
 
-def chart_text(text: str) -> str:
+def disarm_chart_text(text: str) -> str:
     """A text as Plotly shows it without a link, an image or a style of others."""
     return _FOREIGN_TAG.sub("&lt;", blank_hidden_characters(text))
 
@@ -32,21 +32,21 @@ def disarm_figure(figure: go.Figure) -> None:
     """Make every text of a figure one that Plotly only shows, in place."""
     layout = figure.layout.to_plotly_json()
     if _has_text_to_disarm(layout):
-        figure.layout = chart_texts(layout)
+        figure.layout = disarm_chart_texts(layout)
     for trace in figure.data:
         for name, value in trace.to_plotly_json().items():
             if _has_text_to_disarm(value):
-                trace[name] = chart_texts(value)
+                trace[name] = disarm_chart_texts(value)
 
 
-def chart_texts(value: Any) -> Any:  # noqa: ANN401  of a figure, as Plotly has it
-    """A value of a figure with `chart_text` for each of its texts; the names of a mapping stay."""
+def disarm_chart_texts(value: Any) -> Any:  # noqa: ANN401  of a figure, as Plotly has it
+    """A value of a figure with each of its texts disarmed; the names of a mapping stay."""
     if isinstance(value, str):
-        return chart_text(value)
+        return disarm_chart_text(value)
     if isinstance(value, Mapping):
-        return dict(zip(value, map(chart_texts, value.values()), strict=True))
+        return dict(zip(value, map(disarm_chart_texts, value.values()), strict=True))
     if _may_hold_texts(value):
-        return list(map(chart_texts, value))
+        return list(map(disarm_chart_texts, value))
     return value
 
 
@@ -58,9 +58,9 @@ def _may_hold_texts(value: object) -> bool:
 
 
 def _has_text_to_disarm(value: Any) -> bool:  # noqa: ANN401  of a figure, as Plotly has it
-    """Whether `chart_texts` would change it; most figures have no such text."""
+    """Whether `disarm_chart_texts` would change it; most figures have no such text."""
     if isinstance(value, str):
-        return chart_text(value) != value
+        return disarm_chart_text(value) != value
     if isinstance(value, Mapping):
         return any(map(_has_text_to_disarm, value.values()))
     if _may_hold_texts(value):

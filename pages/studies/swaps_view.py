@@ -26,7 +26,7 @@ from ecv_core.figures.words import (
 from ecv_core.models import ALGORITHMS
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import RunRecord
-from ecv_core.store.recorded import recorded_runs_under_splits
+from ecv_core.store.recorded import recorded_runs_of_all_splits
 from pages.shared.address.link import translate_address
 from pages.shared.base.glossary import glossary_link
 from pages.shared.charts.plot import plot
@@ -114,7 +114,7 @@ def _picked_runs() -> list[RunRecord]:
 def _recorded_runs() -> list[RunRecord]:
     """The complete recorded runs under every split; a damaged file is a sentence."""
     with errors_as_sentences():
-        return [run for run in recorded_runs_under_splits() if run.whole]
+        return [run for run in recorded_runs_of_all_splits() if run.whole]
     return []
 
 

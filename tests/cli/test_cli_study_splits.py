@@ -12,7 +12,7 @@ from ecv_core.cli import main
 from ecv_core.records.run import RunState
 from ecv_core.store.recorded import (
     recorded_document,
-    recorded_runs_under_splits,
+    recorded_runs_of_all_splits,
     recorded_user_scores,
 )
 from ecv_core.store.store import open_store
@@ -40,7 +40,7 @@ def test_splits_are_recorded_each_with_its_own_number_of_folds_and_compared(tmp_
     assert document["spec"]["rule"] == "never"  # one score: nothing to stop early
     assert len(document["folds"]) == 1
 
-    runs = recorded_runs_under_splits(tmp_path)
+    runs = recorded_runs_of_all_splits(tmp_path)
     assert {(run.spec.split, run.spec.k, len(run.folds)) for run in runs} == {
         ("temporal-windows", 5, 5),
         ("temporal-global", 1, 1),

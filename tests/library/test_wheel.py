@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from ecv_core.store.recorded import recorded_runs_under_splits
+from ecv_core.store.recorded import recorded_runs_of_all_splits
 
 ROOT = Path(__file__).resolve().parents[2]
 NEEDED = ("pyproject.toml", "setup.py", "README.md", "LICENSE", "app.py")
@@ -129,7 +129,7 @@ def test_the_library_finds_its_data_there(bare: Path, tmp_path: Path) -> None:
     done = call(bare, tmp_path, "python", "-c", program)
     assert done.returncode == 0, done.stderr
     runs, datasets, countries = map(int, done.stdout.split())
-    assert runs == len(recorded_runs_under_splits())
+    assert runs == len(recorded_runs_of_all_splits())
     assert datasets >= 8
     assert countries > 100
 

@@ -9,7 +9,7 @@ import pytest
 from ecv_core.records.run import Energy, RunState, UserScores
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.imports import RunFile, import_run
-from ecv_core.store.recorded import record, recorded_path, recorded_runs_under_splits
+from ecv_core.store.recorded import record, recorded_path, recorded_runs_of_all_splits
 from ecv_core.store.results import Results
 from ecv_core.store.store import Store
 from tests.fake_folds import SCORES, fold_result
@@ -126,7 +126,7 @@ def test_users_scores_of_an_imported_run_are_those_that_were_recorded_of_it(
 def test_every_recorded_run_is_found_by_its_spec() -> None:
     """Their files are named after what they hold."""
     results = Results(None)
-    for run in recorded_runs_under_splits():
+    for run in recorded_runs_of_all_splits():
         assert run in results.runs(run.spec)
 
 

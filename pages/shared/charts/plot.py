@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import streamlit as st
 
 from ecv_core.figures.palette import Step, steps_json
-from ecv_core.untrusted.texts import chart_text
+from ecv_core.untrusted.texts import disarm_chart_text
 from pages.shared.base.component import component
 from pages.shared.base.rows import row_container
 from pages.shared.live.server import PLOTLY
@@ -142,12 +142,12 @@ def draw_figure(
     # A click on a point of the figure opens its address.
     addresses = {}
     for point, address in (address_of_point or {}).items():
-        addresses[chart_text(point)] = address  # the figure has its texts in this form too
+        addresses[disarm_chart_text(point)] = address  # the figure has its texts in this form too
     data = {
         "plotly": PLOTLY,
         "top": page_version,  # when this changes, the page is scrolled to its top
         "name": file_name(name),
-        "caption": chart_text(caption or name),  # the title of a saved picture
+        "caption": disarm_chart_text(caption or name),  # the title of a saved picture
         "opens": addresses,
     }
     _figure(key=key, data={**data, **entries}, height=entries["height"])
