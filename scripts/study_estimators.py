@@ -156,7 +156,7 @@ class Batch:
         def passed(prior: Prior) -> tuple[NDArray[Any], NDArray[Any]]:
             found = spread(prior)
             low = behind - found.half_widths(level, K)
-            if terms.certain:
+            if terms.winner_must_be_certain:
                 return others & (low > 0), low
             gains = np.where(others, found.expected_losses(K), np.inf)
             places = np.argsort(gains, axis=1, kind="stable")
@@ -165,9 +165,9 @@ class Batch:
             np.put_along_axis(out, places, some, axis=1)
             return out, low
 
-        out, low = passed(ANY_NOISE if terms.certain else USUAL_NOISE)
+        out, low = passed(ANY_NOISE if terms.winner_must_be_certain else USUAL_NOISE)
         waiting = others & ~out & (counts < K)
-        if terms.certain:
+        if terms.winner_must_be_certain:
             waiting &= low < 0
         near = waiting & ~passed(NO_NOISE)[0]
         lacking = waiting & (counts < n)

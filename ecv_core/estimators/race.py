@@ -145,7 +145,7 @@ class Race:
             [self.folds[index] for index in remaining],
             [_estimator_types(self.candidates[index]) for index in remaining],
             held_out_once=self.table.held_out_once,
-            certain=terms.certain,
+            certain=terms.winner_must_be_certain,
         )
         selection = Selection(differences, len(remaining), terms)
         while not selection.decided:

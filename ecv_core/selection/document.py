@@ -43,7 +43,7 @@ def selection_document(
         as_good = _named_pairs(verdict.equivalent, names)
     question = "certain"
     expected_loss = None
-    if not terms.certain:
+    if not terms.winner_must_be_certain:
         question = "expected_loss"
         expected_loss = _expected_loss(played.rounds[-1], terms)
     budget = None
@@ -120,7 +120,7 @@ def withheld_sentence(terms: Terms) -> str:
         "This score has no bound: a single sample can change it by any amount, and folds "
         "without such a sample cannot show this"
     )
-    if terms.certain:
+    if terms.winner_must_be_certain:
         return f"{reason}, so nothing is certain before all {terms.k} folds have run."
     return f"{reason}, so how much may be lost in the folds that did not run is not known."
 
@@ -196,7 +196,7 @@ def methods_sentence(names: Sequence[str], terms: Terms, played: Played) -> str:
     """
     verdict = played.verdict
     question = "which contender to use"
-    if terms.certain:
+    if terms.winner_must_be_certain:
         question = "which contender is best"
     within = ""
     if terms.budget is not None:
@@ -294,7 +294,7 @@ def verdict_sentence(
     winner = names[verdict.winner]
     if not last.decided:
         return _undecided_sentence(names, terms, played.rounds, on_dataset)
-    if verdict.tied and terms.certain:
+    if verdict.tied and terms.winner_must_be_certain:
         # With folds left to run, contenders are tied only because they are within the indifference.
         if any(played.folds_used[contender] < terms.k for contender in verdict.tied):
             return _indifferent_sentence(names, terms, played, on_dataset)
@@ -302,7 +302,7 @@ def verdict_sentence(
     facts = f"{_cost_words(terms, played)}.{_runner_up_sentence(names, played)}"
     if not brief:
         facts += _worse_sentence(names, verdict) + _luck_sentence(terms, played)
-    if terms.certain:
+    if terms.winner_must_be_certain:
         return f"{winner} is best{on_dataset}: decided {facts} {withheld_sentence(terms)}".rstrip()
     return f"Use {winner}{on_dataset}: {_loss_words(names, terms, last)} Decided {facts}"
 
@@ -327,7 +327,7 @@ def _others_words(terms: Terms, selection_round: Round) -> str:
     """'2 others can still win', until 'winner'; of a loss '2 others are still evaluated'."""
     count = len(selection_round.still_in) - 1
     others = counted(count, "other")
-    if terms.certain:
+    if terms.winner_must_be_certain:
         return f"{others} can still win"
     # Those that are clearly behind are evaluated too, until the expected loss is low enough.
     return f"{others} {is_or_are(count)} still evaluated"
@@ -349,19 +349,21 @@ def _indifferent_sentence(
     for contender in verdict.tied:
         if contender not in verdict.as_good:
             undecided.append(names[contender])
+    # At least one contender is tied, so `as_good` and `undecided` are not both empty.
     folds = counted(played.rounds[-1].n, "fold")
     loss = f"Using {winner} loses at most {margin} of its mean over all {terms.k} folds"
-    doubt = (
-        f"These folds do not show whether {listed(undecided)} {is_or_are(len(undecided))} as good."
-    )
-    if not as_good:
-        return f"{loss}{on_dataset}: decided after {folds}. {doubt}"
-    listing = listed(as_good)
-    sentence = f"{winner}, with {listing} as good{on_dataset}: decided after {folds}. "
-    sentence += f"{listing} {is_or_are(len(as_good))} within {margin} of the mean of {winner} "
-    sentence += f"over all {terms.k} folds, in either direction."
+    # `on_dataset` is empty, or such as ' on ML-100K'.
+    sentence = f"{loss}{on_dataset}: decided after {folds}."
+    if as_good:
+        listing = listed(as_good)
+        sentence = f"{winner}, with {listing} as good{on_dataset}: decided after {folds}. "
+        sentence += f"{listing} {is_or_are(len(as_good))} within {margin} of the mean of {winner} "
+        sentence += f"over all {terms.k} folds, in either direction."
+        if undecided:
+            sentence += f" {loss}."
     if undecided:
-        sentence += f" {loss}. {doubt}"
+        are = is_or_are(len(undecided))
+        sentence += f" These folds do not show whether {listed(undecided)} {are} as good."
     return sentence
 
 
@@ -593,7 +595,7 @@ def _outlook_sentence(terms: Terms, selection_round: Round) -> str:
     if terms.until == "order":
         return f"The places of {len(selection_round.still_in)} contenders are not certain yet."
     sentence = f"{_others_words(terms, selection_round)}."
-    if not terms.certain and terms.has_worst_score:
+    if not terms.winner_must_be_certain and terms.has_worst_score:
         sentence += f" Expected loss: {_loss(selection_round.expected_loss)}."
     return sentence
 
@@ -606,7 +608,7 @@ def is_best(terms: Terms, verdict: Verdict) -> bool:
         verdict: Once it is decided.
     """
     others_may_be_better = terms.indifference > 0 and len(verdict.tied) > 0
-    return terms.certain and not others_may_be_better
+    return terms.winner_must_be_certain and not others_may_be_better
 
 
 STATES = ("waiting", "leader", "in", "tied", "behind", "close", "out", "worse", "placed")
@@ -619,7 +621,7 @@ _DROPPED = ("close", "out")
 
 @dataclass(frozen=True, kw_only=True)
 class _Lane:
-    """What a page shows of a contender at a step; see `lanes`."""
+    """A contender's row, its lane, in the chart of a selection at one step; see `lanes`."""
 
     state: str = "waiting"
     folds: int = 0
@@ -816,19 +818,23 @@ class _Step:
         distance = _distance_range(lane.low, lane.high)
         if lane.low <= 0:
             return replace(lane, state="close", says=f"close after {after}: {distance}")
-        if self.terms.certain:
+        if self.terms.winner_must_be_certain:
             distance = f"at least {_distance_words(lane.low)}"
         return replace(lane, state="out", says=f"dropped after {after}: {distance}")
 
     def _tied_lane(self, verdict: Verdict, contender: int, lane: _Lane) -> _Lane:
-        """The lane of a contender of which no difference to the winner was found."""
+        """The row in the chart of a contender that the verdict ties with the winner."""
         winner = self.titles[verdict.winner]
         margin = percent_text(self.terms.indifference)
         if lane.folds == self.terms.k:
+            # All folds have run, and they do not show that the contender is worse.
             says = f"no difference from {winner} found over all folds"
         elif contender in verdict.as_good:
+            # Some folds are enough to show that both differ by the margin at most, either way.
             says = f"as good as {winner}: within {margin} of its mean"
         else:
+            # Some folds are enough to show that the contender is not ahead by more than the margin,
+            # so that none further are run. It may be behind by more.
             says = f"at most {margin} ahead of {winner}; not shown to be as good"
         return replace(lane, state="tied", says=says)
 

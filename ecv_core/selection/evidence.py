@@ -500,7 +500,7 @@ def level_of_looks(error: float, k: int, *, new_data: bool = False) -> float:
 
 
 def _chance_of_crossing(limit: float, times: Floats, point_count: int) -> float:
-    """Chance that a Brownian motion, divided by the root of its time, is ever above a limit.
+    """Chance that a z value, a Brownian motion over the root of its time, is ever above a limit.
 
     The density of the paths that have stayed below the limit is carried from look to look, and the
     chance to pass it at each look is summed up: one minus the chance to stay below would be nothing
@@ -508,23 +508,29 @@ def _chance_of_crossing(limit: float, times: Floats, point_count: int) -> float:
 
     Args:
         limit: In standard deviations.
-        times: At which one looks, ascending.
+        times: At which one looks, ascending; in any unit, for only their ratios matter.
         point_count: How many points there are, at which the density is worked out.
     """
-    lowest = -9.0  # nothing is below
-    # Integrals over the paths below the limit are sums over these points (Gauss-Legendre).
+    # A path is the z value, look after look: Brownian motion at the time of the look, divided by
+    # the root of that time. The time of a look stands for the information that its folds give.
+    lowest = -9.0  # practically no path is ever below
+    # Integrals over the z values below the limit are sums over these points (Gauss-Legendre).
     nodes, node_weights = np.polynomial.legendre.leggauss(point_count)
     points = lowest + (limit - lowest) * (nodes + 1) / 2
     weights = node_weights * (limit - lowest) / 2
-    # At the first look a path is at a standard normal number.
+    # At the first look the z value is a standard normal number.
     density = _normal_density(points, 1.0)
     chance = float(ndtr(-limit))
     for time_before, time in itertools.pairwise(times):
+        # The z values of two looks have this correlation. Where the earlier one is known, the later
+        # one is normal, with the mean `correlation * earlier` and this deviation.
         correlation = np.sqrt(time_before / time)
         deviation = np.sqrt(1 - correlation * correlation)
-        # Of a path that was at each of the points one look before.
+        # For each of the points, the chance that a path which was there at the look before passes
+        # the limit now.
         chance_of_passing = ndtr((correlation * points - limit) / deviation)
         chance += float((density * weights) @ chance_of_passing)
+        # A row per point of the look before, a column per point of this look.
         step_density = _normal_density(points - correlation * points[:, None], deviation)
         density = (density * weights) @ step_density
     return chance

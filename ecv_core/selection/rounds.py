@@ -155,11 +155,11 @@ class Terms:
                     "the expected loss is a share of the leader's mean between 0 and 1, but is "
                     f"{self.expected_loss}; use for example 0.001 for 0.1 %"
                 )
-            self._check_alone("an expected loss")
+            self._refuse_indifference_and_order_beside("an expected loss")
         if self.budget is not None:
-            self._check_alone("a budget")
+            self._refuse_indifference_and_order_beside("a budget")
 
-    def _check_alone(self, setting: str) -> None:
+    def _refuse_indifference_and_order_beside(self, setting: str) -> None:
         """Refuse a setting that asks which contender to use beside one that asks for certainty."""
         if self.indifference:
             raise InputError(
@@ -169,7 +169,7 @@ class Terms:
             raise InputError(f"{setting} asks which contender to use, so leave out the whole order")
 
     @property
-    def certain(self) -> bool:
+    def winner_must_be_certain(self) -> bool:
         """Whether it is to be certain who is best, not only good enough to use."""
         return self.expected_loss is None and self.budget is None
 
@@ -472,8 +472,8 @@ class Selection:
         )
         if budget_is_spent and wants_more and most > 1:
             # The budget ended before everybody who challenges the leader could catch up, so that
-            # the means are not of the same folds: the leader of the last look stays. With one fold
-            # at most nobody has led before.
+            # the means are not of the same folds: the leader of the last look stays. While nobody
+            # has more than one fold, there is no earlier leader to keep.
             return
         with_most_folds = [contender for contender, count in enumerate(counts) if count == most]
         self._leader = max(with_most_folds, key=self._signed_mean)
@@ -484,7 +484,7 @@ class Selection:
         others = self._others(leader)
         usual_spread = self._spread(leader, others, USUAL_NOISE)
         spread = usual_spread
-        if self._terms.certain:
+        if self._terms.winner_must_be_certain:
             # What is certain has to hold however much the folds that have not run may differ.
             spread = self._spread(leader, others, ANY_NOISE)
         half_widths = self._half_widths(spread)
@@ -515,7 +515,7 @@ class Selection:
     def _half_widths(self, spread: Spread) -> Floats:
         """How far each k-fold difference can be from its mean; infinite where that has no bound."""
         half_widths = spread.half_widths(self._level, self._terms.k)
-        if self._terms.certain and not self._terms.has_worst_score:
+        if self._terms.winner_must_be_certain and not self._terms.has_worst_score:
             half_widths[spread.folds < self._terms.k] = np.inf
         return half_widths
 
@@ -549,13 +549,15 @@ class Selection:
 
     def _dispensable_contenders(self, comparison: _Comparison) -> list[int]:
         """Who cannot be best, or may be passed over for the little that is expected to be lost."""
-        if self._terms.certain:
+        if self._terms.winner_must_be_certain:
             return [contender for contender, gap in comparison.gaps.items() if gap.low > 0]
         passed_over = self._contenders_to_pass_over(comparison, comparison.expected_losses)
         if self._terms.has_worst_score:
             return passed_over
-        # Scores without a bound, as squared errors, may turn: nobody with a better mean goes out.
-        # Each mean is of all folds that the contender has, so a leader's bad later folds count.
+        # A score without a bound, such as a squared error, may be so bad in a single later fold
+        # that the order changes, so nobody with a better mean than the leader's is passed over.
+        # There may be such a contender, because the leader is only the best of those with most
+        # folds: one with fewer folds has not run those in which the leader was bad.
         leader_mean = self._signed_mean(comparison.leader)
         return [
             contender for contender in passed_over if self._signed_mean(contender) <= leader_mean
@@ -570,8 +572,9 @@ class Selection:
         undecided = []
         for rival in rivals:
             # `low` is how far the rival is behind at least; below 0 it may be ahead.
-            may_be_ahead = not self._terms.certain or comparison.gaps[rival].low < -margin
-            if may_be_ahead and rival not in comparison.with_all_folds:
+            may_be_ahead = comparison.gaps[rival].low < -margin
+            is_settled = self._terms.winner_must_be_certain and not may_be_ahead
+            if not is_settled and rival not in comparison.with_all_folds:
                 undecided.append(rival)
         return undecided
 
@@ -707,7 +710,7 @@ class Selection:
     def _near_leader(self, comparison: _Comparison, undecided: Sequence[int]) -> list[int]:
         """The undecided that would be so even if folds add no noise of their own."""
         spread = self._spread(comparison.leader, comparison.others, NO_NOISE)
-        if self._terms.certain:
+        if self._terms.winner_must_be_certain:
             lows = spread.means - spread.half_widths(self._level, self._terms.k)
             settled = _above_zero(comparison.others, lows)
         else:
@@ -839,12 +842,16 @@ def _optimism(spread: Spread, k: int) -> float:
     errors = errors[is_finite]
     if not errors.any():
         return 0.0
-    # A parametric bootstrap of the winner's curse. The winner comes last: it is behind nobody, and
-    # has the error of the middle one. A mean has half the variance of a difference of two.
+    # The means of the spread say how far each of the others is behind the winner. The winner itself
+    # is appended as the last entry: it is 0 behind itself, and is given the median error, for the
+    # errors are of differences to it. A mean has half the variance of a difference of two means.
     behind_winner = np.append(spread.means[is_finite], 0.0)
     deviations = np.append(errors, np.median(errors)) / np.sqrt(2)
+    # A row per draw of all means, a column per contender.
     draws = np.random.default_rng(0).standard_normal((_DRAWS, len(behind_winner)))
     noise = draws * deviations
+    # In each draw somebody wins by its mean, noise included. What its noise adds is the winner's
+    # curse.
     winners = (noise - behind_winner).argmax(axis=1)
     noise_of_winners = noise[np.arange(_DRAWS), winners]
     return float(noise_of_winners.mean())

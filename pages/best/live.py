@@ -143,7 +143,7 @@ def _offer_folds(selection: ShownSelection) -> None:
 
 def _offer_claim(selection: ShownSelection) -> None:
     """Another selection of the same contenders, with their folds, that ends in a claim."""
-    if selection.terms.certain or why_not(Action.START_MANY):
+    if selection.terms.winner_must_be_certain or why_not(Action.START_MANY):
         return
     if st.button(
         "What may I claim?",
@@ -313,7 +313,7 @@ def _show_terms(record: PlanRecord, terms: Terms) -> None:
 
 def _certainty_sentence(terms: Terms) -> str:
     """How sure its answer is, or what it may cost."""
-    if terms.certain:
+    if terms.winner_must_be_certain:
         confidence = percent_text(terms.confidence, "g")
         indifference = percent_text(terms.indifference, "g")
         return f"Its confidence is {confidence}, its indifference {indifference} of the mean."

@@ -147,7 +147,7 @@ def selection_answer(selection: ShownSelection) -> Answer:
     """Which is best, or leads so far; how good it is for new users, and why it is the answer."""
     full_verdict = selection.verdict()
     # Without certainty, who is worse and how lucky the winner was is folded away as details.
-    verdict_in_sight = selection.verdict(brief=not selection.terms.certain)
+    verdict_in_sight = selection.verdict(brief=not selection.terms.winner_must_be_certain)
     rest_of_verdict = full_verdict.removeprefix(verdict_in_sight).strip()
     # It is 'NAME is best: REASON', or a sentence without a reason.
     headline, _, reason = verdict_in_sight.partition(": ")
@@ -168,7 +168,7 @@ def selection_answer(selection: ShownSelection) -> Answer:
 
 def _certainty_words(terms: Terms) -> str:
     """What 'sure' means here."""
-    if terms.certain:
+    if terms.winner_must_be_certain:
         return (
             f"Sure means: with {100 * terms.confidence:g} % confidence, no other contender has a "
             f"better mean over all {counted(terms.k, 'fold')}. Close means: some may have one."
@@ -186,7 +186,7 @@ def _certainty(selection: ShownSelection) -> Certainty:
     verdict = selection.played.verdict
     if verdict.tied:
         return Certainty.CLOSE
-    if selection.terms.certain:
+    if selection.terms.winner_must_be_certain:
         return Certainty.SURE
     # A selection by the expected loss may end before it has told all others apart from the winner.
     # It is sure only where each of them is shown to be worse on new data.
