@@ -84,7 +84,7 @@ def refusal(action: Action, actor: Actor, *starters: str) -> str | None:
         return None
     allowed_starters = {actor.id}
     if actor.role is PersonRole.EDITOR:
-        allowed_starters.add("")  # what is nobody's
+        allowed_starters.add("")  # Editors may change what is nobody's.
     if actor.id and allowed_starters.issuperset(starters):
         return None
     return f"you can {action.value} only where they are your own; this belongs to somebody else"

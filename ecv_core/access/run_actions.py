@@ -210,12 +210,13 @@ class RunActions:
             terms,
             started_by=self.actor.id,
             compute_on=compute_on,
-            with_recorded=True,  # folds of recorded runs need not be computed again
+            with_recorded=True,  # Folds of recorded runs count, and are not computed again.
         )
 
     def go_on_with_selection(self, selection_id: str) -> None:
         self._check_plan(Action.START_MANY, SELECTION, selection_id)
-        manager = self._manager()  # made first, as it computes what is queued
+        # The manager is made before anything is queued, as it computes the queue.
+        manager = self._manager()
         select.go_on(self._store, selection_id)
         manager.wake()
 

@@ -154,7 +154,8 @@ def _names_in_lists(claims: Mapping[str, object]) -> set[str]:
     """
     names = {EVERYBODY, person_of(claims)}
     subject = _text(claims, "sub")
-    if "@" not in subject:  # else somebody could choose the address of another as their subject
+    if "@" not in subject:
+        # A subject with an at-sign could be chosen to look like the address of somebody else.
         names.add(subject)
     email = _text(claims, "email").strip()
     is_verified = claims.get("email_verified") in (True, "true")

@@ -106,8 +106,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             _warnings_on_stderr(),
         ):
             options = parse(words)
-            if not gc.isenabled():  # `__main__` switches it off while modules are loaded
-                gc.freeze()  # the modules, which are not looked through at the end either
+            if not gc.isenabled():
+                # `__main__` switches the garbage collector off while modules are loaded. Frozen,
+                # these are never looked through, also not at the end of the program.
+                gc.freeze()
                 gc.enable()
             return _carry_out(options)
     except RunError as error:
@@ -120,7 +122,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             "that had begun",
             INTERRUPTED,
         )
-    except BrokenPipeError:  # the reader of our output has seen enough
+    except BrokenPipeError:
+        # Whoever reads the output has closed it, as `head` does, which is no error.
         discard_stdout()
         return OK
     except OSError as error:
@@ -142,7 +145,8 @@ def _words_after_program(arguments: Sequence[str] | None) -> list[str]:
 
 def _code_of_failure(words: Sequence[str]) -> int:
     """The exit code where a command fails for another reason than bad input."""
-    if words[:1] == ["gate"]:  # its code 1 says that the candidate is worse
+    if words[:1] == ["gate"]:
+        # The command gate ends with 1 if the candidate is worse, so its errors have another code.
         return BAD_INPUT
     return FAILED
 
@@ -157,7 +161,8 @@ def _carry_out(options: argparse.Namespace) -> int:
     if isinstance(getattr(options, "json", None), str):
         check_target(options.json)
     if getattr(options, "meter", None):
-        from ecv_core.cli.options import use_meters  # imported late: most commands meter nothing
+        # Most commands meter nothing, so this is imported only here.
+        from ecv_core.cli.options import use_meters
 
         use_meters(options)
     if not options.quiet:
@@ -204,7 +209,9 @@ def _signals_end_command() -> Iterator[None]:
                 number = getattr(signal, name)
                 handlers_before[number] = signal.signal(number, end)
     except ValueError:
-        pass  # not in the main thread: the program has ways of its own
+        # Only a main thread may set handlers. A program that calls this in another one ends
+        # commands in its own way.
+        pass
     try:
         yield
     finally:
@@ -228,7 +235,8 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     """
     names: Iterable[str] = COMMANDS
     if words and words[0] in COMMANDS:
-        names = words[:1]  # the others are not needed, and building a parser takes time
+        # Building a parser takes time, so only the named command gets one.
+        names = words[:1]
     elif words and not words[0].startswith("-"):
         raise UnknownName("command", words[0], COMMANDS)
     parser, _ = command_line(names)
@@ -324,7 +332,9 @@ class CommandParser(_Parser):
     def parse_known_args(self, *args: Any, **options: Any) -> Any:  # noqa: ANN401
         self.declare()
         namespace, unknown = super().parse_known_args(*args, **options)
-        if unknown:  # refused here, where the command and its help are at hand
+        if unknown:
+            # Refused here, the error names this command and its help; the main parser would name
+            # itself.
             self.error(f"unrecognized arguments: {' '.join(unknown)}")
         return namespace, unknown
 

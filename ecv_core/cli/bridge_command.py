@@ -44,7 +44,7 @@ def bridge_command(options: argparse.Namespace) -> None:
     from ecv_core.store.results import Results
     from ecv_core.store.store import open_store
 
-    compare_evaluators = options.check  # score each fold with the library's own evaluator too
+    compare_evaluators = options.check
     library = bridge.LIBRARIES[options.library]
     # `spec_of` reads the options, and these two are not of the command line.
     options.algorithm = f"{library.title} {options.model}"
@@ -52,12 +52,14 @@ def bridge_command(options: argparse.Namespace) -> None:
     options.param.append(f"{options.library}={library.version}")
     spec = spec_of(options)
     bridge.check_served(spec, check=compare_evaluators)
+    # A library gives lists, which are scored by the metric of the spec, whether somebody has named
+    # one or it is the usual one.
     cv = Tracked(
         spec,
-        rule=None,  # that of the spec
+        rule=None,  # The spec names the rule.
         keep=True,
         resume=not options.new,
-        has_named_metric=True,  # the lists are scored by the metric of the spec, whoever chose it
+        has_named_metric=True,
     )
     python = bridge.python_of_environment(library, say)
     try:

@@ -120,7 +120,8 @@ def _runs(run_ids: Sequence[str]) -> list[RunRecord]:
             raise InputError(
                 f"run {run.run_id} has no finished fold, so it cannot be compared; leave it out"
             )
-        runs[run.run_id] = results.with_user_scores(run)  # once, however often it is named
+        # A run that is named twice is compared once.
+        runs[run.run_id] = results.with_user_scores(run)
     if len(runs) < 2:
         raise InputError(f"a comparison needs at least two runs, but got {len(runs)}")
     return list(runs.values())

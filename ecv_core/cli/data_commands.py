@@ -45,7 +45,9 @@ def datasets_command(options: argparse.Namespace) -> None:
         return
     print(f"{'dataset':<22}{'users':>9}{'items':>9}{'interactions':>14}  where")
     for row in rows:
-        if row["samples"]:  # a table, whose words are as wide as the three counts of others
+        if row["samples"]:
+            # A table of samples has two counts, which are as wide as the three columns of other
+            # data.
             size = f"{row['samples']:,} samples, {row['features']:,} features".rjust(32)
         else:
             size = (
@@ -92,7 +94,7 @@ def folds_command(options: argparse.Namespace) -> None:
     algorithms = models.serving(datasets.entry(options.dataset).usual_task)
     spec = make_spec(
         dataset=options.dataset,
-        algorithm=algorithms[0],  # a spec names one, but the folds do not depend on it
+        algorithm=algorithms[0],  # Any will do: the folds are the same.
         split=options.split,
         split_params=named_values(options.split_param, "--split-param"),
         k=options.k,

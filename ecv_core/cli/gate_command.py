@@ -74,7 +74,8 @@ def gate_command(options: argparse.Namespace) -> int:
         if not math.isfinite(document[end]):
             document[end] = None
     files = [side.file for side in (baseline, candidate) if side.file is not None]
-    notes = list(dict.fromkeys(map(direction_words, files)))  # of two files alike once
+    # The notes of two files of the same kind are the same, and are shown once.
+    notes = list(dict.fromkeys(map(direction_words, files)))
     document["notes"] = notes
     write_answer(options, document, "\n".join([gate.sentence, *notes]))
     return EXIT_CODES[gate.verdict]

@@ -61,7 +61,8 @@ def orders_command(options: argparse.Namespace) -> None:
     min_folds = options.min_folds
     if min_folds is None:
         min_folds = stopping_rule.default_folds
-    spec = RunSpec(  # of which only the rule and what belongs to it count here
+    # No run is made of this spec: only the rule, and what belongs to the rule, counts.
+    spec = RunSpec(
         dataset="",
         algorithm="",
         rule=stopping_rule.id,
@@ -74,7 +75,8 @@ def orders_command(options: argparse.Namespace) -> None:
     documents = {}
     for contender in _chosen_contenders(scores, options):
         documents[contender.name] = orders_document(contender, spec)
-    rule_words = stopping_rule.words(spec, alone=True)  # with the name of the rule
+    # With `alone` the words include the name of the rule.
+    rule_words = stopping_rule.words(spec, alone=True)
     facts = file_facts(scores)
     if len(documents) == 1:
         name, document = next(iter(documents.items()))

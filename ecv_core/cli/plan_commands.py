@@ -103,7 +103,8 @@ def study_command(options: argparse.Namespace) -> None:
         cells = studies.cells_with_runs(possible_cells, store)
     to_compute = []
     for cell in cells:
-        if cell.recorded:  # in the folder of the study
+        # A recorded cell has its run in the folder of the study already.
+        if cell.recorded:
             continue
         if cell.run is not None and cell.has_every_score:
             print(f"{_result_line(cell.run)}, computed before")
@@ -157,6 +158,7 @@ def _compute_study(store: Store, cells: Sequence[Cell], options: argparse.Namesp
             bar.update(1)
 
         def show_end(cell: Cell) -> None:
+            # A cell that was computed has its run.
             assert cell.run is not None
             if cell.run.state is RunState.FINISHED:
                 tqdm.write(f"{cell.path or _result_line(cell.run)}", file=sys.stdout)
@@ -179,7 +181,8 @@ def _compute_study(store: Store, cells: Sequence[Cell], options: argparse.Namesp
 def _result_line(run: RunRecord) -> str:
     """What a run found, as a line."""
     stop = run.at_stop
-    assert stop is not None  # it has ended, so it has folds
+    # Only finished runs come here, and these have folds.
+    assert stop is not None
     return (
         f"{run.run_id} {_name(run.spec)}: {metric_label(run.spec)} {score_text(stop.mean)} over "
         f"{stop.n} of {run.k} folds, {len(run.folds)} run"
@@ -266,7 +269,8 @@ def tune_command(options: argparse.Namespace) -> None:
     for name, text in named_values(options.grid, "--grid").items():
         own_values[name] = [part.strip() for part in text.split(",") if part.strip()]
     algorithm = models.algorithm(options.algorithm)
-    space_of(algorithm, options.space, own_values)  # refuses bad values before data are read
+    # Its result is not needed: it refuses bad values before data are read.
+    space_of(algorithm, options.space, own_values)
     settings = shared_settings(options, options.dataset, algorithm.task)
     plan = make_tuning(
         dataset=options.dataset,

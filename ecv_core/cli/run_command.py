@@ -82,7 +82,7 @@ def run_options(parser: argparse.ArgumentParser) -> None:
     add_json(parser)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = _choices()
-    parser.set_defaults(n=None)  # None lets the metric give the cut-off, as ndcg@5 does
+    parser.set_defaults(n=None)  # A metric such as ndcg@5 gives n where it is None.
 
 
 def _choices() -> str:
@@ -129,7 +129,8 @@ def _interrupted_run(store: Store, spec: RunSpec) -> RunRecord | None:
 
     for similar_run in store.runs_like(spec, imported=False):
         interrupt_run_if_abandoned(store, similar_run.run_id)
-        run = store.run(similar_run.run_id)  # as it is now
+        # Its state may just have become interrupted, so the run is read again.
+        run = store.run(similar_run.run_id)
         if run.resumable and run.spec.same_run(spec):
             return run
     return None
@@ -173,7 +174,7 @@ def compute_run(store: Store, run: RunRecord, options: argparse.Namespace) -> No
 
         def show_fold(run: RunRecord) -> None:
             if run.run_id != run_id:
-                return  # one of the cheap models that it is adjusted by
+                return  # It is a cheap model by which the run is adjusted.
             bar.update(1)
             tqdm.write(_newest_fold_sentence(run), file=sys.stderr)
             if run.doubt:
@@ -268,12 +269,13 @@ def _costs_words(run: RunRecord) -> str:
         shared_words(run),
         node_words(run),
     )
-    return sentences.rstrip(". ")  # a line of the summary ends without a full stop
+    return sentences.rstrip(". ")  # Lines of the summary have no full stop.
 
 
 def _saving_words(facts: EnergyFacts) -> str:
     """What energy the stop saved, or would have saved if it had not been checked."""
-    assert facts.saved_percent is not None  # something was saved
+    # The caller has seen joules that were saved, so that there is a share of them, too.
+    assert facts.saved_percent is not None
     share = percent_text(facts.saved_percent / 100, ".0f")
     if facts.has_forecast:
         share = f"about {share}"

@@ -114,7 +114,8 @@ def report_command(options: argparse.Namespace) -> None:
         words = counted(len(runs), "run")
         name = "report"
     if len(options.run_ids) == 1:
-        name = options.run_ids[0]  # a recorded run's name says more than its id
+        # What was typed may be the name of a recorded run, which says more than its id.
+        name = options.run_ids[0]
     path: Path = options.output or Path(f"e-fold-{name}.html")
     try:
         library.report(subject, path)
@@ -135,7 +136,8 @@ def _runs_to_report(options: argparse.Namespace, store: Store) -> list[RunRecord
     are_named = bool(options.run_ids)
     # These are the defaults of the filters, which let every run through.
     are_filtered = (since, until, tag) != (date.min, date.max, None)
-    if are_named == are_filtered:  # in both ways, or in neither
+    if are_named == are_filtered:
+        # Runs are asked for in both ways, or in neither.
         raise InputError(
             "say which runs in one way: RUN ..., or --since DATE, --until DATE and --tag TAG"
         )

@@ -66,7 +66,8 @@ def flushed_stdout() -> Iterator[None]:
     """
     try:
         yield
-    except SystemExit:  # as after --help
+    except SystemExit:
+        # Argparse ends so after --help.
         sys.stdout.flush()
         raise
     except BaseException:

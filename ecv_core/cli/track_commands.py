@@ -186,7 +186,8 @@ def ask_command(options: argparse.Namespace) -> None:
             document[name] = str(path)
             lines.append(f"{name} {path}")
         document["until"] = reply.until.isoformat()
-    elif reply.until is None:  # there will be no fold any more
+    elif reply.until is None:
+        # Without a time to wait until, there will be no fold any more.
         document = {"stop": True, "reason": reply.reason}
         lines = [f"stop: {reply.reason}"]
     else:
@@ -229,7 +230,8 @@ def _reported_fold(options: argparse.Namespace) -> object:
     table = track.read_table(path)
     check_columns(table, columns, f"{path.name} must be a CSV file with a header")
     if options.scores:
-        return table[columns]  # a further column would pass for lists of items
+        # Any further column would make the table pass for lists of items.
+        return table[columns]
     return table
 
 

@@ -108,7 +108,8 @@ def import_folds(
     Raises:
         FoldsError: If the file does not fit the dataset.
     """
-    from ecv_core.splits import exchange  # reads and writes files by pyarrow, which takes a while
+    # The module loads pyarrow, which takes a while, so it is imported only here.
+    from ecv_core.splits import exchange
 
     path = Path(path_or_sha256)
     if not path.exists() and re.fullmatch("[0-9a-f]{64}", str(path)):

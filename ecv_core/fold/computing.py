@@ -371,7 +371,8 @@ def run_shared_fold(
     """
     run, unfitted_models = _load_data_and_models(specs, progress)
     sharing = run.algorithm.sharing
-    assert sharing is not None  # or else its configurations have no `sharing_key`
+    # Without a way to share, configurations would have no `sharing_key`, and would not come here.
+    assert sharing is not None
     meter = meter or NoMeter()
     costs = Costs(len(specs), steps_build_on_each_other=sharing.continues_from_previous)
     meter.start()
@@ -387,8 +388,9 @@ def run_shared_fold(
         fits = sharing.fit(
             unfitted_models, parts.train, seed=seed, progress=progress, history=history
         )
-        costs.end_part("start")  # what is done before the first fit, for all configurations
-        for spec_index, model in fits:  # Each is fitted as the loop asks for it.
+        # The part "start" is what the model does before the first fit, for all configurations.
+        costs.end_part("start")
+        for spec_index, model in fits:  # Each model is fitted as the loop asks for it.
             costs.end_part("step")
             scores = evaluate_ranking(
                 run.spec, index, model, parts, progress=progress, log_odds=run.algorithm.log_odds

@@ -136,7 +136,7 @@ class Costs:
                     seconds_needed[part] = part_seconds / divisor
                 elif spent is last:
                     seconds_needed[part] = part_seconds
-            seconds.update(seconds_needed)  # adds them up by part
+            seconds.update(seconds_needed)  # `Counter.update` adds.
             # The meter tells nothing of parts, so a part gets that share of the energy that it has
             # of the time.
             all_seconds = sum(spent.seconds.values()) or 1.0
@@ -165,7 +165,7 @@ def _weighted_sum(energies: Sequence[Energy], shares: Sequence[float]) -> Energy
         source=source_of_sum([energy.source for energy in energies]),
         other_work=max(other_work, default=None),
         machine_shared=any(energy.machine_shared for energy in energies),
-        memory_basis=energies[-1].memory_basis,  # the same for all folds of a machine
+        memory_basis=energies[-1].memory_basis,  # All are of one machine.
         readings=_sums_by_meter(energies, shares),
     )
 

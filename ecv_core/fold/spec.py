@@ -78,7 +78,8 @@ def make_spec(
         **values,
     )
     _check_cheap_models(spec, model)
-    stopping.rule_for(spec)  # refuses a rule or a setting of it that cannot work
+    # Its result is not needed: it refuses a rule, or a setting of one, that cannot work.
+    stopping.rule_for(spec)
     return spec
 
 
@@ -141,12 +142,13 @@ def _checked_values(settings: Mapping[str, Any]) -> dict[str, Any]:
     for name, setting in _SETTINGS.items():
         value = settings.get(name)
         if value is None and setting.derived_default:
-            values[name] = None  # it depends on other settings; `make_spec` works it out later
+            values[name] = None  # `make_spec` works it out later.
             continue
         if name not in settings:
             value = setting.default
         values[name] = setting.typed(value)
-        if not setting.of_rule:  # the others are checked with the rule
+        if not setting.of_rule:
+            # Settings of a rule are checked together with the rule.
             setting.check(values[name])
     return values
 
@@ -288,7 +290,8 @@ def _cutoffs(n: int, item_count: int | None, task: Task) -> tuple[int, ...]:
     lengths = {n}
     if task.ranks:
         for length in _USUAL_LENGTHS:
-            if item_count is None or length <= item_count:  # None where it is not known yet
+            if item_count is None or length <= item_count:
+                # Where the number of items is not known yet, every usual length is kept.
                 lengths.add(length)
     return tuple(sorted(lengths))
 

@@ -116,8 +116,10 @@ def as_data(source: object) -> Data:
     if issparse(source):
         return _from_matrix(source)
     if _is_dense_matrix(source):
-        return _from_matrix(np.nan_to_num(source))  # NaN says as 0 does that nothing is there
-    if hasattr(source, "interaction_table"):  # LensKit's Dataset
+        # In a dense matrix NaN means, as 0 does, that there is no interaction.
+        return _from_matrix(np.nan_to_num(source))
+    if hasattr(source, "interaction_table"):
+        # This is a Dataset of LensKit.
         return Data.from_frame(source.interaction_table(format="pandas", original_ids=True))
     if isinstance(source, tuple | list) and 2 <= len(source) <= len(ROLES):
         return _from_arrays(source)
@@ -166,10 +168,10 @@ def _from_matrix(matrix: Any) -> Data:  # noqa: ANN401  any matrix
 
     cells = coo_array(matrix)
     users, items = cells.coords
-    is_interaction = cells.data != 0  # a sparse matrix may store zeros as well
+    is_interaction = cells.data != 0  # A sparse matrix may store zeros.
     columns = {"user_id": users[is_interaction], "item_id": items[is_interaction]}
     values = cells.data[is_interaction]
-    if (values != 1).any():  # ones alone are no ratings
+    if (values != 1).any():  # A matrix of ones has no ratings.
         columns["rating"] = values
     return Data(pd.DataFrame(columns))
 

@@ -183,7 +183,9 @@ def _compute(
         (run_id,) = store.create([spec], owner=this_process(), anew=anew)
 
         def show_fold(run: RunRecord) -> None:
-            if run.run_id == run_id:  # and not one of the cheap models that it is adjusted by
+            if run.run_id == run_id:
+                # Folds of the cheap models by which this run is adjusted come here as well, and are
+                # not shown.
                 on_fold(Run(run))
 
         plan_runs = PlanRuns(

@@ -205,7 +205,8 @@ def _predictions(fold: TrackedFold, predicted: Any) -> pd.DataFrame:  # noqa: AN
 def _ratings(fold: TrackedFold) -> csr_matrix:
     """The ratings to learn from, users x items; only those that are stored are known."""
     ratings = fold.matrices.train_ratings
-    assert ratings is not None  # a run of RMSE or MAE is refused without
+    # Runs that predict ratings are refused where the data have none.
+    assert ratings is not None
     return csr_matrix(ratings)
 
 
@@ -290,7 +291,8 @@ def _same_codes(count: int) -> OrderedDict[int, int]:
 
 def _cornac_ratings(model: Any, _spec: RunSpec, fold: TrackedFold) -> pd.DataFrame:  # noqa: ANN401
     """Ratings of a model of Cornac; of whom it does not know what it takes by default."""
-    assert fold.data.ratings is not None  # a run of RMSE or MAE is refused without
+    # Runs that predict ratings are refused where the data have none.
+    assert fold.data.ratings is not None
     fitted = _fit_copy_on_cornac(model, fold, fold.data.ratings[fold.matrices.learnt])
     predicted = []
     for user, item in zip(_held_out_users(fold), _held_out_items(fold), strict=True):

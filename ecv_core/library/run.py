@@ -308,7 +308,7 @@ def runs(
     if recorded:
         records = recorded_runs_of_all_splits()
     else:
-        records = open_store().runs()[::-1]  # the store has the newest first
+        records = open_store().runs()[::-1]  # The store lists the newest run first.
     matching_runs = []
     for record in records:
         if dataset not in (None, record.spec.dataset):
@@ -348,7 +348,8 @@ def report(run: Run | Runs | str, path: str | PathLike[str] | None = None) -> st
         run = Run(find_run(run, store=store))
     suffix = Path(path or "report.html").suffix
     if isinstance(run, Run) and suffix in (".pdf", ".tex", ".csv"):
-        run = Runs([run])  # A run has a page of its own as HTML alone: else it is a table of one.
+        # Only HTML has a page for a single run. The other forms have tables, here with one row.
+        run = Runs([run])
     content: str | bytes
     if isinstance(run, Runs):
         content = _report_of_runs(run, suffix, store)

@@ -58,7 +58,7 @@ def spec_for(
         rule_settings = settings_of_rule(rule)
     if rule_settings is None:
         # No spec can name this instance: it is handed on beside the spec, which is checked with the
-        # rule that never stops.
+        # rule that never stops. A rule that is given by its id always has settings.
         assert not isinstance(rule, str)
         own_rule = rule
         rule_settings = {"rule": stopping.NEVER_STOPS}

@@ -41,7 +41,8 @@ def datasets() -> pd.DataFrame:
     import pandas as pd
 
     counts = ("users", "items", "interactions", "samples", "features")
-    kinds = dict.fromkeys(counts, "Int64")  # whole numbers, of which some are not known
+    # pandas' Int64 holds whole numbers of which some are missing.
+    kinds = dict.fromkeys(counts, "Int64")
     return pd.DataFrame(on_disk.listing()).set_index("id").astype(kinds)
 
 

@@ -129,7 +129,8 @@ class Tracked:
         self._resume = resume
         self._has_named_metric = has_named_metric
         address = None
-        if not keep:  # the database is gone with this object
+        if not keep:
+            # The run is in a temporary database, which is deleted with this object.
             folder = tempfile.mkdtemp(prefix="ecv-")
             weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
             address = f"sqlite:///{folder}/run.sqlite"
@@ -197,7 +198,8 @@ class Tracked:
 
     def _save(self, result: FoldResult) -> None:
         """Commit a fold, and end the run if its rule says stop or all folds are in."""
-        assert self._run_id is not None  # a loop has begun
+        # A fold is reported only in the body of a loop, which has made the run as it began.
+        assert self._run_id is not None
         run = self._store.run(self._run_id)
         keep_reported_fold(self._store, run, result, rule=self._rule)
 
@@ -291,7 +293,7 @@ class Tracked:
             write_progress(YOUR_CODE, 0, 0)
             meter.start()
             open_fold = _OpenFold(fold, meter, FoldClock())
-            self._open_fold = open_fold  # `report` marks it as reported.
+            self._open_fold = open_fold  # `report` marks this fold as reported.
             try:
                 yield fold
             finally:

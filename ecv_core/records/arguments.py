@@ -90,7 +90,8 @@ def _hints_of(function: Callable[..., object]) -> _Hints:
     hints = get_type_hints(SimpleNamespace(__annotations__=annotations), own_names)
     settings = {}
     for hint in hints.values():
-        if get_origin(hint) is Unpack:  # of a TypedDict, whose fields are the settings
+        if get_origin(hint) is Unpack:
+            # The arguments are unpacked from a TypedDict, whose fields are the settings.
             (fields,) = get_args(hint)
             settings = get_type_hints(fields)
     return _Hints(hints, settings)
@@ -123,7 +124,8 @@ def _is_list(value: Any, part_hint: Any) -> bool:  # noqa: ANN401  any object an
 def _is_dict(value: object, value_hint: Any) -> bool:  # noqa: ANN401  any annotation
     if not isinstance(value, Mapping):
         return False
-    if get_origin(value_hint) is not Sequence:  # single values are the function's to judge
+    if get_origin(value_hint) is not Sequence:
+        # Single values are judged by the function itself; here only lists are.
         return True
     return all(_matches_hint(part, value_hint) for part in value.values())
 

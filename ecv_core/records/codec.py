@@ -85,7 +85,8 @@ def what_is_wrong(error: Exception) -> str:
     """What is wrong with the first bad value, as the end of a sentence in one line."""
     from pydantic import ValidationError
 
-    if not isinstance(error, ValueError):  # the text of a KeyError is its key alone
+    if not isinstance(error, ValueError):
+        # The text of a KeyError is its key alone, so the kind of the error is shown with it.
         return shown(repr(error), 200)
     if not isinstance(error, ValidationError):
         return shown(error, 200)

@@ -253,7 +253,8 @@ class History:
         rows = np.flatnonzero(is_chosen)
         users = interactions.users[rows]
         items = interactions.items[rows]
-        rows = rows[np.lexsort((items, users))]  # by user, then by item
+        # `lexsort` sorts by the last of its keys first: by user, then by item.
+        rows = rows[np.lexsort((items, users))]
         # The history says for each interaction how late it was among those of its user.
         order = _values_at(interactions.history, rows)
         return cls(order=order, baskets=_values_at(interactions.baskets, rows))
@@ -334,7 +335,8 @@ class Ratings:
     @classmethod
     def of(cls, interactions: Interactions, is_chosen: Mask, scale: tuple[float, float]) -> Self:
         """Some of the ratings of a dataset; `is_chosen` has shape (interactions,)."""
-        assert interactions.ratings is not None  # `check_ratings` has looked
+        # `check_ratings` has refused data without ratings.
+        assert interactions.ratings is not None
         return cls(
             pairs=Pairs.of(interactions, is_chosen),
             values=interactions.ratings[is_chosen].astype(np.float64),

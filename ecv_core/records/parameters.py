@@ -226,7 +226,8 @@ def _joined_ids(ids_or_text: object, error_name: str) -> str:
     if isinstance(ids_or_text, str):
         parts = ids_or_text.split(",")
     ids = [str(part).strip() for part in parts]
-    return ",".join(filter(None, ids))  # without the empty ones
+    # `filter` leaves out empty texts, as between two commas.
+    return ",".join(filter(None, ids))
 
 
 def _folds_text(number: str) -> str:
@@ -346,7 +347,8 @@ _KIND_WORDS = {bool: "true or false", int: "a whole number", float: "a number", 
 
 def _whole_number(number: Any) -> int:  # noqa: ANN401  whatever somebody took for one
     """Raises: ValueError or TypeError for what is no whole number."""
-    value = int(number + 0)  # no object that only converts to a number
+    # Adding 0 raises a TypeError for an object that is no number and only converts to one.
+    value = int(number + 0)
     if value != number:
         raise ValueError
     return value

@@ -126,7 +126,8 @@ def import_environment_plugins() -> None:
             error = _import_or_explain(variable, name)
             if error is not None:
                 missing = error
-    if missing is not None:  # only now, so that the others were imported
+    if missing is not None:
+        # The error is raised only now, so that the other modules are imported all the same.
         raise missing
 
 
@@ -195,7 +196,8 @@ def _digits_of_code(code: CodeType) -> str:
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             constants.append(_digits_of_code(constant))
-        elif isinstance(constant, frozenset):  # its order is another in each process
+        elif isinstance(constant, frozenset):
+            # A set has another order in each process, so it is sorted.
             constants.append(sorted(map(repr, constant)))
         else:
             constants.append(constant)

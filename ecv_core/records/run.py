@@ -81,7 +81,7 @@ class Reading:
 class Energy:
     """What one fold cost the machine, in joules and grams CO2e."""
 
-    __pydantic_config__: ClassVar = {"extra": "forbid"}  # there is no other kind of energy
+    __pydantic_config__: ClassVar = {"extra": "forbid"}  # Fields that are not known are refused.
 
     joules: Amount
     cpu_joules: Amount
@@ -192,7 +192,8 @@ class UserScores:
     (evaluated users, len(metrics)).
     """
 
-    __pydantic_config__: ClassVar = {"arbitrary_types_allowed": True}  # arrays, which no JSON holds
+    # Pydantic is to take the fields with arrays as they are.
+    __pydantic_config__: ClassVar = {"arbitrary_types_allowed": True}
 
     users: Codes
     metrics: tuple[str, ...]
@@ -230,7 +231,8 @@ def user_table(scores: Sequence[UserScores], metric: str) -> tuple[Codes, NDArra
     users = users[is_new]
     values = np.full((len(scores), len(users)), np.nan, dtype=np.float32)
     for place, fold in enumerate(scores):
-        if np.array_equal(fold.users, users):  # as with most folds of user-k-fold
+        if np.array_equal(fold.users, users):
+            # Most folds of user-k-fold have all users, and need no search.
             values[place] = fold.of(metric)
         else:
             values[place, np.searchsorted(users, fold.users)] = fold.of(metric)

@@ -174,7 +174,8 @@ class Totals:
                 seconds += _seconds(row.result)
                 newest_fold = row.sequence
         total = Total(runs=states, folds=fold_count, seconds=seconds, newest_fold=newest_fold)
-        self._last_total = total  # as a whole, so that other threads see all of it or nothing
+        # One assignment replaces the whole total, so that other threads see all of it or nothing.
+        self._last_total = total
         return total
 
 

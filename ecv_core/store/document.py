@@ -64,7 +64,8 @@ def ends(interval: Interval | None) -> Ends | None:
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, defer_build=True)  # built once, whole
+    # Pydantic then builds the whole document's checks once, at its first use.
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
 
 class Seconds(_Part):
@@ -112,7 +113,8 @@ class FoldDocument(_Part):
 
     def record(self) -> FoldResult:
         """The fold that was written."""
-        names = type(self).model_fields.keys() - {"seconds", "host"}  # `node` has the host
+        # The field `node` has the name of the host as well.
+        names = type(self).model_fields.keys() - {"seconds", "host"}
         return FoldResult(
             fit_seconds=self.seconds.fit,
             evaluate_seconds=self.seconds.evaluate,
@@ -263,7 +265,8 @@ _PUBLIC_ENERGY_NAMES = {
 def _energy_values(run: RunRecord) -> dict[str, Any]:
     """The energy of a run under the names that other programs read."""
     facts = codec.to_json(energy_of(run))
-    del facts["folds_after_stop"]  # documents have the folds and the stop
+    # Readers can count these folds: documents have all folds and the stop.
+    del facts["folds_after_stop"]
     values = {}
     for name, value in facts.items():
         values[_PUBLIC_ENERGY_NAMES.get(name, name)] = value
@@ -290,7 +293,8 @@ def _plain_document(run: RunRecord) -> dict[str, Any]:
             moments=[MomentDocument.of(moment) for moment in run.moments],
         )
         plain = document.model_dump(mode="json", exclude={"made_with"})
-        codec.read(RunDocument, json.dumps(plain))  # what could not be imported is not exported
+        # Reading it back here refuses to export what could not be imported again.
+        codec.read(RunDocument, json.dumps(plain))
     except ValidationError as error:
         raise InputError(
             f"run {run.run_id} cannot be written as JSON: {codec.what_is_wrong(error)}"
@@ -384,13 +388,15 @@ def command_for(spec: RunSpec) -> str:
     )
     for name, value in settings.items():
         setting = SETTINGS[name]
-        if name in _SPECIAL_OPTIONS:  # whose words are not just an option and its value
+        if name in _SPECIAL_OPTIONS:
+            # Some settings are more words than an option and its value.
             words += _SPECIAL_OPTIONS[name](spec)
         elif name == "metric" and _is_scored_elsewhere(spec):
-            continue  # it is what --own-metric says
+            continue  # The words of --own-metric name it.
         elif setting.option is not None and _needs_option(spec, setting, usual_values[name]):
             words.append(setting.option)
-            if setting.kind is not bool:  # an option of a yes or no says yes by being there
+            if setting.kind is not bool:
+                # An option of a yes or no says yes by being there, without a value.
                 words.append(setting.text(value))
     return shlex.join(words)
 
@@ -413,12 +419,14 @@ def _usual_settings(spec: RunSpec) -> dict[str, object]:
     usual = {name: setting.default for name, setting in SETTINGS.items()}
     usual["metric"] = spec.task.usual_metric
     if spec.tracked:
-        usual["metric"] = None  # it has to be named
+        # A tracked model has no usual metric, so that the command line names one.
+        usual["metric"] = None
     usual["split"] = spec.task.usual_split
     usual["k"] = usual_k(spec.split, imported=spec.folds_sha256 is not None)
     usual["rule"] = usual_rule(spec.split, spec.k)
     usual["min_folds"] = usual_min_folds(spec.rule, spec.k)
-    if spec.folds_sha256:  # the file says both
+    if spec.folds_sha256:
+        # A file with folds says both the split and k, so that the command line need not.
         usual["split"] = spec.split
         usual["k"] = spec.k
     return usual

@@ -186,16 +186,20 @@ def new_engine(url: str) -> sa.Engine:
     address = sa.make_url(url)
     if address.get_backend_name() != "sqlite" and url.count("@") > 1:
         raise ValueError("write an @ in the password, or after it, as %40")
-    if address.drivername in ("postgresql", "postgres"):  # as most people write it
+    if address.drivername in ("postgresql", "postgres"):
+        # Most people write the address without the driver.
         address = address.set(drivername="postgresql+psycopg")
     if address.get_backend_name() == "sqlite":
         options: dict[str, Any] = {"connect_args": {"timeout": 15}}
     else:
-        options = {"pool_pre_ping": True}  # a server that was restarted meanwhile is asked anew
+        # Each connection is tried before it is used, as the server may have been restarted
+        # meanwhile.
+        options = {"pool_pre_ping": True}
     if address.get_backend_name() == "postgresql":
         limits = {"connect_timeout": _ANSWER_SECONDS, "tcp_user_timeout": _SILENCE_MILLISECONDS}
         for name in address.query:
-            limits.pop(name, None)  # what the address says itself goes first
+            # A limit in the address takes precedence over ours.
+            limits.pop(name, None)
         options["connect_args"] = limits
     return sa.create_engine(address, execution_options={_URL: url}, **options)
 
@@ -252,7 +256,8 @@ def waiting_for_database(say: Say) -> Iterator[None]:
 def _open_connection(engine: sa.Engine) -> sa.Connection:
     """A connection; waited for where `waiting_for_database` says so. Raises: SQLAlchemyError."""
     say = _SAY.get()
-    if say is None:  # nobody waits
+    if say is None:
+        # No block of `waiting_for_database` is open, so that an error is raised at once.
         return engine.connect()
     was_away = False
     while True:
@@ -261,7 +266,7 @@ def _open_connection(engine: sa.Engine) -> sa.Connection:
         except DBAPIError as error:
             why = _fit_to_show(engine, first_line(error))
             sentence = f"the database {_shown_url(engine)} cannot be reached: {why}"
-            if not was_away:  # it stands in the log once
+            if not was_away:  # The log says it once.
                 log.error("%s", sentence)
             was_away = True
             say(f"{sentence}; e-fold tries again")
@@ -288,12 +293,15 @@ def transaction(engine: sa.Engine, doing: str) -> Iterator[sa.Connection]:
             _refuse_replaced_file(engine, connection)
             yield connection
     except (SQLAlchemyError, UnicodeError) as error:
-        if "no such table" in str(error):  # SQLite has made an empty file where it was deleted
+        if "no such table" in str(error):
+            # The file was deleted, and SQLite has made an empty one in its place.
             raise _other_file_error(engine) from error
         raise StoreError(
             f"the database {_shown_url(engine)} cannot be {doing}: "
             f"{_fit_to_show(engine, first_line(error))}; {way_out(error)}"
-        ) from RuntimeError(  # logged with it; a driver's own may hold the password
+        ) from RuntimeError(
+            # The log shows this cause. The driver's own error may hold the password, and is not
+            # chained.
             _fit_to_show(engine, str(error))
         )
 
@@ -334,8 +342,10 @@ def _make_folder(path: str | None) -> None:
         return
     try:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
-        with suppress(FileExistsError, PermissionError):  # SQLite says what else is wrong
-            new_file = os.open(path, os.O_CREAT | os.O_EXCL, 0o600)  # of its owner alone
+        with suppress(FileExistsError, PermissionError):
+            # If the file cannot be made here, SQLite says why when it opens it.
+            # Only the owner of the file may read and write it.
+            new_file = os.open(path, os.O_CREAT | os.O_EXCL, 0o600)
             os.close(new_file)
     except OSError as error:
         raise StoreError(
@@ -347,8 +357,9 @@ def _make_folder(path: str | None) -> None:
 def _set_up_sqlite(connection: Any, record: Any) -> None:  # noqa: ANN401  a DBAPI connection
     cursor = connection.cursor()
     _number, _schema, path = cursor.execute("PRAGMA database_list").fetchone()
-    if path:  # a database in memory has none
-        record.info[_FILE] = _identity(path)  # by which it is seen later that the file was replaced
+    if path:  # A database in memory has no path.
+        # `_refuse_replaced_file` compares it with the file that is there later.
+        record.info[_FILE] = _identity(path)
     cursor.execute("PRAGMA journal_mode=WAL")  # one program may read while another writes
     cursor.execute("PRAGMA synchronous=FULL")  # a finished fold survives a power cut
     cursor.close()

@@ -64,7 +64,8 @@ def _gpu() -> str | None:
     """The name of the GPU that models compute on; None without one, or without [energy]."""
     if not (find_spec("torch") and find_spec("pynvml")) or version("torch").endswith("+cpu"):
         return None
-    import pynvml  # CodeCarbon's
+    # This package comes with CodeCarbon.
+    import pynvml
 
     try:
         pynvml.nvmlInit()

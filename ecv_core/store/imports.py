@@ -70,7 +70,8 @@ def read_run(content: bytes, name: str) -> RunFile:
             f"the file {shown} has {len(content) / 1e6:.0f} MB, too much for a run "
             f"(at most {limits.MAX_RUN_BYTES / 1e6:.0f} MB); export the run again"
         )
-    if len(content) > limits.READ_HERE_BYTES:  # parsing it may take more memory than there is
+    if len(content) > limits.READ_HERE_BYTES:
+        # Parsing a large file may take more memory than there is, so a child process does it.
         return bounded.run_in_child(_read, content, name, what=f"the file {shown}")
     return _read(content, name)
 
@@ -109,7 +110,8 @@ def _values_of_run(content: bytes) -> dict[str, Any]:
     try:
         values = json.loads(content)
     except (ValueError, RecursionError) as error:
-        raise _NotARun(" (not JSON)") from error  # the brackets go into the sentence of `_read`
+        # The text in brackets becomes a part of the sentence of `_read`.
+        raise _NotARun(" (not JSON)") from error
     if isinstance(values, dict) and values.get("format") == FORMAT:
         return values
     raise _NotARun
@@ -124,7 +126,8 @@ def _check_format(values: Mapping[str, Any]) -> None:
             "e-fold here and import it again"
         )
     spec = values.get("spec")
-    if isinstance(spec, dict):  # what is wrong with it otherwise is found when it is read
+    if isinstance(spec, dict):
+        # A spec that is no mapping is refused later, when the document is read.
         for name in spec:
             if name not in SETTINGS:
                 raise InputError(
@@ -154,7 +157,7 @@ def _check_spec(spec: RunSpec) -> None:
         raise InputError(f"its cut-offs {list(spec.cutoffs)[:9]} do not fit n = {spec.n}")
     # The spec is made again of its own settings, which refuses what cannot be.
     arguments = {name: getattr(spec, name) for name in SETTINGS}
-    del arguments["cutoffs"]  # `make_spec` makes them of n
+    del arguments["cutoffs"]  # `make_spec` works them out from n.
     for name in ("params", "split_params", "rule_params"):
         arguments[name] = dict(arguments[name])
     if spec.dataset not in datasets.catalogue():
@@ -174,7 +177,8 @@ def _check_run(run: RunRecord) -> None:
             "resume it where it was made, then export it again"
         )
     _check_folds(run.spec, run.folds)
-    _check_moments(run)  # what the rule said after each fold
+    # A moment is what the rule said after a fold.
+    _check_moments(run)
     if run.stopped_at != stopping.stop_of(run.moments, run.k):
         raise InputError(f"its stop after {run.stopped_at} folds does not follow from its folds")
 
@@ -297,7 +301,8 @@ def import_run(store: Store, file: RunFile, *, started_by: str = "") -> tuple[st
         for same_run in _equal_runs(connection, run):
             if same_run.run_id not in deleted_ids:
                 return same_run.run_id, False
-            schema.forget(connection, [same_run.run_id])  # it is imported anew
+            # The run in the file takes the place of the one that was imported before.
+            schema.forget(connection, [same_run.run_id])
         run_id = run.run_id
         same_id = sa.select(runs.c.run_id).filter_by(run_id=run_id)
         if connection.scalar(same_id) is not None:
@@ -318,7 +323,8 @@ def origins(store: Store) -> dict[str, Origin]:
     """Where each imported run came from, by the id that it has here. Raises: StoreError."""
     origin_of = {}
     for row in store.rows(imports.select()):
-        with suppress(ValueError, TypeError):  # a damaged one says nothing, and hides no other
+        with suppress(ValueError, TypeError):
+            # A damaged row is passed over, so that it hides no other.
             origin_of[row.run_id] = Origin(
                 original_id=row.original_id,
                 file_name=row.file_name,

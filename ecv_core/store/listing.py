@@ -99,7 +99,8 @@ def _labels(connection: sa.Connection) -> dict[str, Label]:
     """What is written on each run that has a label, by run id."""
     label_of = {}
     for row in connection.execute(labels.select()).all():
-        with suppress(ValueError, TypeError):  # a damaged label is as none
+        with suppress(ValueError, TypeError):
+            # A run with a damaged label is shown without a label.
             tags = codec.read(tuple[str, ...], row.tags)
             label_of[row.run_id] = Label(name=row.name, tags=tags, note=row.note)
     return label_of

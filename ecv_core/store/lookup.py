@@ -83,4 +83,5 @@ def _full_id_of(ids: Sequence[str], beginning: str, kind: str) -> str:
         )
     if matches:
         return matches[0]
-    return beginning  # whoever looks this id up says that there is none
+    # No run has this id. Whoever looks it up says so.
+    return beginning

@@ -38,7 +38,8 @@ def mean_on_new_data(run: RunRecord, user_scores: Mapping[int, UserScores]) -> M
         a table come in the order of time, for new rows are not drawn alike. No end is outside the
         range of the run's metric.
     """
-    if run.spec.in_time:  # later data are not drawn as earlier ones are
+    if run.spec.in_time:
+        # Later data are not drawn from the same distribution as earlier data.
         return None
     interval = _interval_by_user_scores(run, user_scores)
     if interval is None and run.spec.task.of_table:
@@ -84,7 +85,8 @@ def _interval_by_user_scores(
         scores_of_folds.append(scores)
     if not scores_of_folds:
         return None
-    _, table = user_table(scores_of_folds, metric)  # shape (folds, users), NaN for no score
+    # The table has a row for each fold and a column for each user, NaN where a user has no score.
+    _, table = user_table(scores_of_folds, metric)
     user_count = table.shape[1]
     is_fold_empty = np.isnan(table).all(axis=1)
     if user_count < 2 or is_fold_empty.any():

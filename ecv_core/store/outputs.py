@@ -23,7 +23,8 @@ def write_output(path: Path, content: str | bytes) -> None:
     check_output(path)
     if isinstance(content, str):
         content = content.encode("utf-8")
-    if path.exists() and not path.is_file():  # a device, such as /dev/stdout, is not replaced
+    if path.exists() and not path.is_file():
+        # A device, such as /dev/stdout, is written to and not replaced.
         path.write_bytes(content)
         return
     with replacing(path, readable_by_others=True) as part:

@@ -66,7 +66,8 @@ def beat(store: Store, owner: str, *, is_dashboard: bool) -> None:
     values = {"serves": is_dashboard, "beat_at": now()}
     change = owners.update().filter_by(owner=owner).values(**values)
     with store.transaction("written") as connection:
-        if not connection.execute(change).rowcount:  # its first sign of life
+        if not connection.execute(change).rowcount:
+            # No row was changed, so that this is the owner's first sign of life.
             # Others that gave signs of life before, and have no run any more, are forgotten now.
             owners_of_runs = sa.select(runs.c.owner).where(ACTIVE, runs.c.owner.is_not(None))
             connection.execute(owners.delete().where(owners.c.owner.not_in(owners_of_runs)))
@@ -111,10 +112,11 @@ def _start_of_process(pid: int) -> int:
     """
     status = _text(f"/proc/{pid}/stat")
     if not status:
-        return round(psutil.Process(pid).create_time())  # in seconds, by the clock
-    _, _, after_name = status.rpartition(")")  # the name may have spaces and brackets
+        return round(psutil.Process(pid).create_time())
+    # The second field is the program's name in brackets, which may have spaces and brackets itself.
+    _, _, after_name = status.rpartition(")")
     fields = after_name.split()
-    return int(fields[_START_FIELD])  # in ticks since boot, which no change of the clock moves
+    return int(fields[_START_FIELD])
 
 
 _START_FIELD = 19
@@ -163,7 +165,8 @@ def is_alive(owner: str, *, silent_seconds: float) -> bool:
             process that is elsewhere.
     """
     parts = re.fullmatch(_PROCESS, owner)
-    if parts is None:  # it names no process, so that nobody can tell that one has ended
+    if parts is None:
+        # The owner is no process, so that nobody can tell whether it has ended.
         return True
     if is_elsewhere(owner):
         return silent_seconds < GONE_SECONDS
@@ -260,7 +263,8 @@ def expire_leases(store: Store, run_id: str, fold: int | None = None) -> None:
 
 def _clock(connection: sa.Connection) -> datetime:
     """The clock that all who use a database have in common: the server's, or this machine's."""
-    if connection.dialect.name == "sqlite":  # all who have the file open have one clock
+    if connection.dialect.name == "sqlite":
+        # All programs that have the file open are on one machine, and have its clock.
         return datetime.now(UTC)
     moment: datetime = connection.execute(sa.select(sa.func.now())).scalar_one()
     return moment.astimezone(UTC)
@@ -287,7 +291,8 @@ def one_at_a_time(store: Store) -> Iterator[None]:
     """
     address = sa.make_url(store.url)
     if address.get_backend_name() == "sqlite":
-        with FileLock(f"{address.database}-tell.lock"):  # it stays: others may wait for it
+        with FileLock(f"{address.database}-tell.lock"):
+            # The lock's file is never deleted, as others may be waiting for it.
             yield
         return
     with store.transaction("locked") as connection:

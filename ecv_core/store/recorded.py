@@ -215,7 +215,8 @@ def _find_row(run_id: str, folder: Path | None, name_prefix: str = "") -> _Row |
     """
     candidates = []
     for subfolder in _folders(folder):
-        with suppress(InputError):  # a damaged file hides no run of another
+        with suppress(InputError):
+            # A damaged file is passed over, so that it hides no run of another file.
             for row in _rows(subfolder).values():
                 if row.name.startswith(name_prefix):
                     candidates.append(row)

@@ -72,7 +72,8 @@ def read_users(path: Path, name: str, metric: str) -> dict[int, UserScores]:
         clusters = columns.pop("cluster", None)
     # What is left are scores, a column for each metric.
     metrics = list(columns)
-    if metric in metrics:  # the score of the run is the first of `UserScores.metrics`
+    if metric in metrics:
+        # `UserScores.metrics` begins with the metric of the run.
         metrics.remove(metric)
         metrics.insert(0, metric)
     values = np.stack([columns[name] for name in metrics], axis=1).astype(np.float32)

@@ -124,7 +124,8 @@ def _is_small_file(url: str) -> bool:
     try:
         return path.stat().st_size <= QUICK_BYTES
     except OSError:
-        return True  # the check itself says what is wrong with it
+        # The file cannot be looked at. The check that follows says what is wrong with it.
+        return True
 
 
 def rescue(store: Store, kept_runs: Mapping[str, KeptRun]) -> Path:

@@ -65,7 +65,7 @@ def scores_of(spec: RunSpec, results: Iterable[FoldResult]) -> Scores:
         metric=spec.metric_name,
         metric_range=metric.range,
     )
-    if scores.costs is not None:  # the energy of every fold is known
+    if scores.costs is not None:  # Costs are there if the energy of every fold is known.
         scores = replace(scores, source=source_of_sum({result.energy.source for result in results}))
     return _with_users(scores, results)
 
@@ -203,7 +203,8 @@ class Results:
             folds: Their indices.
             metric: That alone, which is not unpacked again at the next call; all without it.
         """
-        if metric is None:  # all of them, which are too large to be kept
+        if metric is None:
+            # The scores of all metrics are too large to be kept between calls.
             return self.user_scores(run, folds)
         scores = {}
         for fold in folds:

@@ -326,7 +326,9 @@ _FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 0, "dict_size": 1 << 17, "lc": 0
 _DAMAGED = (lzma.LZMAError, ArithmeticError, LookupError, TypeError, ValueError, RecursionError)
 
 
-@lru_cache(maxsize=1)  # a fold is kept in the database and by `PlanRuns`, one after the other
+# Two callers ask for the same row one after the other: `Store.add_fold`, and `PlanRuns` for its
+# copy in memory.
+@lru_cache(maxsize=1)
 def user_scores_row(scores: UserScores) -> dict[str, object]:
     """Columns of the user_scores table."""
     clusters = None

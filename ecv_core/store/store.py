@@ -73,7 +73,8 @@ class Store:
     def __init__(self, url: str) -> None:
         self.url = url
         self._engine = connect(url)
-        weakref.finalize(self, self._engine.dispose)  # its connections go when nobody has it
+        # The connections are closed once nobody holds this store any more.
+        weakref.finalize(self, self._engine.dispose)
         with self.transaction("written") as connection:
             schema.forget_long_removed(connection)
             forget_old_quota_use(connection)
@@ -152,7 +153,8 @@ class Store:
         query = query.join_from(by_key, runs, runs.c.sequence == by_key.c.newest)
         specs = []
         for row in self.rows(query.order_by(runs.c.sequence.desc())):
-            with suppress(ValueError):  # a damaged one, of which the page Runs tells
+            with suppress(ValueError):
+                # A damaged spec is passed over; the page Runs tells of it.
                 specs.append((RunSpec.from_json(row.spec), row.folds))
         return specs
 
@@ -201,8 +203,8 @@ class Store:
         started_by: str = "",
         quota: Quota | None = None,
         plan_id: str = "",
-        anew: bool = False,  # even folds that other runs have are computed
-        compute_on: str = "",  # a cluster, for example; empty for where the settings say
+        anew: bool = False,
+        compute_on: str = "",
     ) -> list[str]:
         """Queue one run per spec, as one group; gives the run ids.
 
@@ -217,7 +219,8 @@ class Store:
             RightsError: Beyond the quota; nothing is queued then.
         """
         run_ids = [new_run_id() for _ in specs]
-        group = plan_id or run_ids[0]  # runs that are started together are one group
+        # Runs that are started together are one group, which the plan or the first run names.
+        group = plan_id or run_ids[0]
         with self.transaction("written") as connection:
             if quota is not None:
                 count_starts_within_quota(connection, quota, started_by, run_ids)
@@ -514,7 +517,8 @@ def _is_idle(connection: sa.Connection, run_id: str) -> bool:
 
 def _set_place_of_computing(connection: sa.Connection, group_id: str, place: str) -> None:
     """As `Store.compute_on`, in a transaction that goes on."""
-    if place:  # without one the runs are computed where the settings say
+    if place:
+        # Without a place in the table, the runs are computed where the settings say.
         connection.execute(places.delete().filter_by(group_id=group_id))
         connection.execute(places.insert().values(group_id=group_id, place=place))
 
