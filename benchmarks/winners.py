@@ -22,7 +22,7 @@ import numpy as np
 from benchmarks.tables import percent, print_head, print_row
 from ecv_core.records.run import Scores
 from ecv_core.selection.document import winner_new_data
-from ecv_core.selection.replay import play
+from ecv_core.selection.replay import select_in_order
 from ecv_core.selection.rounds import Terms, Until
 from ecv_core.stopping.new_data import new_data_interval
 
@@ -90,8 +90,8 @@ class Said(NamedTuple):
 
 def said_once(contenders: list[Scores], gap: float, terms: Terms) -> Said:
     """What a selection says of contenders, the first of which is truly ahead by the gap."""
-    played = play(contenders, terms, range(K))
-    verdict = played.verdict
+    result = select_in_order(contenders, terms, range(K))
+    verdict = result.verdict
     means = np.array([contender.folds.mean() for contender in contenders])
     margin = INDIFFERENCE * means[verdict.winner]
     distances = [abs(means[first] - means[second]) for first, second in verdict.equivalent]
@@ -101,7 +101,7 @@ def said_once(contenders: list[Scores], gap: float, terms: Terms) -> Said:
         false=any(distance > margin for distance in distances),
         false_in_truth=with_best and gap > 1,
         lost=means.max() - means[verdict.winner] > margin,
-        folds=sum(played.folds_used) / len(contenders) / K,
+        folds=sum(result.folds_used) / len(contenders) / K,
     )
 
 
@@ -147,15 +147,15 @@ def _of_winner(
     its true mean; whether the plain and its own interval hold that; the ratio of their widths."""
     true_means = MEAN + spread_of_means * rng.standard_normal(count)
     contenders = made(true_means.tolist(), Kind(0.2, 1.0), rng, own_taste=0.2)
-    played = play(contenders, terms, range(K))
-    place = played.verdict.winner
+    result = select_in_order(contenders, terms, range(K))
+    place = result.verdict.winner
     true = true_means[place]
-    mean = played.winner_mean
-    corrected = mean - played.verdict.optimism
+    mean = result.winner_mean
+    corrected = mean - result.verdict.optimism
     users = contenders[place].users
     assert users is not None
-    plain = new_data_interval(users[: played.folds_used[place]], terms.confidence, k=K)
-    own = winner_new_data(contenders, terms, played)
+    plain = new_data_interval(users[: result.folds_used[place]], terms.confidence, k=K)
+    own = winner_new_data(contenders, terms, result)
     assert own is not None
     return (
         mean / true - 1,

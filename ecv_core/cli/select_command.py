@@ -45,11 +45,11 @@ from ecv_core.selection.document import (
 )
 from ecv_core.selection.replay import (
     MAX_FOLDS,
-    OverOrders,
+    ResultsOverOrders,
     check_contenders,
     check_order_count,
-    play,
-    play_orders,
+    select_in_order,
+    select_in_random_orders,
 )
 from ecv_core.selection.rounds import Budget, Round, Terms
 
@@ -210,20 +210,20 @@ def _select_live(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
     shown_rounds = 0
     with tqdm(unit="fold", disable=None, leave=False) as bar:
 
-        def show_rounds(standing: selections.Standing) -> None:
+        def show_rounds(state: selections.SelectionState) -> None:
             nonlocal shown_rounds
             bar.update(1)
-            if standing.played is None:  # no round is complete
+            if state.result is None:  # no round is complete
                 return
-            names = [contender.name for contender in standing.contenders]
-            rounds = standing.played.rounds
+            names = [contender.name for contender in state.contenders]
+            rounds = state.result.rounds
             for number in range(shown_rounds, len(rounds)):
                 leads = leads_words(terms, rounds[:number])
                 tqdm.write(_round_words(rounds[number], names, leads), file=sys.stderr)
             shown_rounds = len(rounds)
 
         with executor_of(options, no_energy=options.no_energy) as executor:
-            selection_id, standing = selections.compute_selection(
+            selection_id, state = selections.compute_selection(
                 store,
                 contenders,
                 terms,
@@ -232,7 +232,7 @@ def _select_live(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
                 on_fold=show_rounds,
                 callbacks=Callbacks(trouble=save_attempts(), progress=showing_phase(bar)),
             )
-    selected = selections.Selected(standing, dataset, spec.metric_name)
+    selected = selections.Selected(state, dataset, spec.metric_name)
     return selected.document(), f"{selected.sentence}\nselection {selection_id}"
 
 
@@ -276,7 +276,7 @@ def _select_recorded(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
     joules_of_all = 0.0
     for dataset, contenders in recorded_contenders().items():
         terms = replace(terms, k=contenders[0].k)
-        outcome = play_orders(contenders, terms, orders=orders, seed=options.seed or 0)
+        outcome = select_in_random_orders(contenders, terms, orders=orders, seed=options.seed or 0)
         joules = float(sum(contender.fold_joules.sum() for contender in contenders))
         counts = {"contenders": len(contenders), "joules": joules}
         documents[dataset] = orders_document(outcome) | counts
@@ -316,17 +316,19 @@ def _select_from_file(options: argparse.Namespace) -> tuple[dict[str, Any], str]
         **_terms(options),
     )
     if options.orders is None:
-        played = play(contenders, terms, range(terms.k))
-        text = verdict_sentence([contender.name for contender in contenders], terms, played)
-        document = selection_document(contenders, terms, scores.metric, played)
+        result = select_in_order(contenders, terms, range(terms.k))
+        text = verdict_sentence([contender.name for contender in contenders], terms, result)
+        document = selection_document(contenders, terms, scores.metric, result)
     else:
-        outcome = play_orders(contenders, terms, orders=options.orders, seed=options.seed or 0)
+        outcome = select_in_random_orders(
+            contenders, terms, orders=options.orders, seed=options.seed or 0
+        )
         text = _orders_sentence(outcome, options.scores)
         document = orders_document(outcome)
     return document | file_facts(scores), f"{text}\n{direction_words(scores)}"
 
 
-def _orders_sentence(outcome: OverOrders, file: str) -> str:
+def _orders_sentence(outcome: ResultsOverOrders, file: str) -> str:
     """What a selection costs and finds over orders of the folds of a file."""
     return (
         f"over {outcome.orders} orders of the folds of {file}: "

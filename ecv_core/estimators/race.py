@@ -155,9 +155,9 @@ class Race:
                 return False  # the others need a selection of their own
             for contender, fold in next_folds:
                 selection.add_fold(contender, fold)
-            standing = selection.look()  # compares the contenders, and drops who cannot win
+            look = selection.look()  # compares the contenders, and drops who cannot win
             if self._search.verbose:
-                self._print_round(len(standing.still_in), remaining[standing.leader])
+                self._print_round(len(look.still_in), remaining[look.leader])
         self.verdict = selection.verdict()
         self.best_first = [remaining[contender] for contender in self.verdict.order]
         return True

@@ -142,19 +142,19 @@ def history_of_run(run: RunRecord) -> FoldHistory:
     )
 
 
-def history_of_replay(spec: RunSpec, played: Replay, title: str) -> FoldHistory:
+def history_of_replay(spec: RunSpec, replayed_run: Replay, title: str) -> FoldHistory:
     """The folds of a run as they are played again.
 
     Args:
         spec: The spec of the run, with the rule that decides.
-        played: The folds in the order in which they are played.
+        replayed_run: The folds in the order in which they are played.
         title: The title of the run.
     """
     return FoldHistory(
-        moments=played.moments,
-        k=played.k,
+        moments=replayed_run.moments,
+        k=replayed_run.k,
         metric=metric_label(spec),
-        stopped_at=played.stopped_at,
+        stopped_at=replayed_run.stopped_at,
         confidence=spec.confidence,
         title=title,
         metric_range=metric_of(spec).range,

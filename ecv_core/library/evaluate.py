@@ -24,7 +24,7 @@ from ecv_core.jobs.plans import select as selections
 from ecv_core.jobs.plans import study as studies
 from ecv_core.jobs.plans import tune as tunings
 from ecv_core.jobs.plans.run import RunPlan
-from ecv_core.jobs.plans.select import Contender, Selected, Standing
+from ecv_core.jobs.plans.select import Contender, Selected, SelectionState
 from ecv_core.jobs.plans.tune import Tuned
 from ecv_core.library.contenders import (
     NamedModel,
@@ -344,7 +344,7 @@ def select(
     budget: str | None = None,
     keep: bool = True,
     on: str | None = None,
-    on_fold: Callable[[Standing], None] = tell_nobody,
+    on_fold: Callable[[SelectionState], None] = tell_nobody,
     **settings: Unpack[ScoreSettings],
 ) -> Selected:
     """Find the best of several contenders, each stopped as soon as it cannot win any more.
@@ -394,7 +394,7 @@ def select(
         in_memory = any(model.settings for model in named_models)
         callbacks = _callbacks()
         with _workplace(on, keep=keep, in_memory=in_memory) as (store, executor):
-            _, standing = selections.compute_selection(
+            _, state = selections.compute_selection(
                 store,
                 contenders_with_specs,
                 terms,
@@ -402,7 +402,7 @@ def select(
                 on_fold=on_fold,
                 callbacks=callbacks,
             )
-    return Selected(standing, name, spec.metric_name)
+    return Selected(state, name, spec.metric_name)
 
 
 def _contenders_of(

@@ -40,7 +40,7 @@ from ecv_core.records.errors import InputError, UnknownName
 from ecv_core.records.parameters import listed
 from ecv_core.records.run import RunRecord
 from ecv_core.selection.contenders import contenders_of
-from ecv_core.selection.replay import play
+from ecv_core.selection.replay import select_in_order
 from ecv_core.selection.rounds import USUAL_LOSS
 from ecv_core.selection.tuning.metrics_study import curves_frame, study_metrics
 from ecv_core.stopping import PAPERS_RULE, axis_of
@@ -164,17 +164,17 @@ def _race_of(name: str, recorded_folder: Path) -> ContenderRace:
     record = stored_plan(store, SELECTION, full_plan_id(store, SELECTION, name))
     selection = SelectPlan.of(record)
     # Where it stands after the folds that have run; nothing is played before its first round.
-    standing = selection.standing(results_of(store, record))
-    if standing.played is None:
+    state = selection.state_after(results_of(store, record))
+    if state.result is None:
         raise InputError(
             f"the selection {name} has not finished its first round, so there is nothing to draw; "
             "let it go on first"
         )
     return ContenderRace(
-        contenders=standing.scores,
-        terms=standing.terms,
-        played=standing.played,
-        specs=[contender.spec for contender in standing.contenders],
+        contenders=state.scores,
+        terms=state.terms,
+        result=state.result,
+        specs=[contender.spec for contender in state.contenders],
     )
 
 
@@ -185,7 +185,7 @@ def _recorded_race(runs: Sequence[RunRecord], recorded_folder: Path) -> Contende
     return ContenderRace(
         contenders=contenders,
         terms=terms,
-        played=play(contenders, terms, range(terms.k)),
+        result=select_in_order(contenders, terms, range(terms.k)),
         specs=[run.spec for run in runs],
     )
 

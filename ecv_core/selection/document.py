@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ecv_core.records.errors import InputError
 from ecv_core.records.parameters import counted, is_or_are, listed, percent_text, score_text
 from ecv_core.records.run import Scores
-from ecv_core.selection.replay import OverOrders, Played, finite_or_none, folds_of, mean_so_far
+from ecv_core.selection.replay import (
+    ResultsOverOrders,
+    SelectionResult,
+    finite_or_none,
+    folds_of,
+    mean_so_far,
+)
 from ecv_core.selection.rounds import Gap, Round, Terms, Verdict
 from ecv_core.stopping.new_data import NewDataInterval, new_data_interval
 
@@ -25,7 +31,7 @@ _WORTH_SAYING = 0.0005
 
 
 def selection_document(
-    contenders: Sequence[Scores], terms: Terms, metric: str | None, played: Played
+    contenders: Sequence[Scores], terms: Terms, metric: str | None, result: SelectionResult
 ) -> dict[str, Any]:
     """What `select --json` writes of one selection; see the command line's contract.
 
@@ -33,9 +39,9 @@ def selection_document(
     both have run; an end of its interval is null where it cannot be known yet.
     """
     names = [contender.name for contender in contenders]
-    verdict = played.verdict
+    verdict = result.verdict
     winner = verdict.winner
-    mean = played.winner_mean
+    mean = result.winner_mean
     tied: list[Any] = _names_at(verdict.tied, names)
     as_good: list[Any] = _names_at(verdict.as_good, names)
     if terms.until == "order":
@@ -45,16 +51,16 @@ def selection_document(
     expected_loss = None
     if not terms.winner_must_be_certain:
         question = "expected_loss"
-        expected_loss = _expected_loss(played.rounds[-1], terms)
+        expected_loss = _expected_loss(result.rounds[-1], terms)
     budget = None
     if terms.budget is not None:
         budget = asdict(terms.budget)
     new_data = None
-    interval = winner_new_data(contenders, terms, played)
+    interval = winner_new_data(contenders, terms, result)
     if interval is not None:
         new_data = [interval.low, interval.high]
     rounds = []
-    for selection_round in played.rounds:
+    for selection_round in result.rounds:
         rounds.append(_round_document(selection_round, names, terms))
     return {
         "contenders": names,
@@ -68,7 +74,7 @@ def selection_document(
         "expected_loss_asked": terms.expected_loss,
         "withheld": withheld_sentence(terms) or None,
         "budget": budget,
-        "spent": played.spent,
+        "spent": result.spent,
         "winner": names[winner],
         "winner_mean": mean,
         "winner_mean_corrected": mean - terms.sign * verdict.optimism,
@@ -78,11 +84,11 @@ def selection_document(
         "tied": tied,
         "as_good": as_good,
         "order": _names_at(verdict.order, names),
-        "folds_used": dict(zip(names, played.folds_used, strict=True)),
+        "folds_used": dict(zip(names, result.folds_used, strict=True)),
         "rounds": rounds,
-        "joules": played.joules,
-        "joules_of_all_folds": played.joules_of_all_folds,
-        "methods": methods_sentence(names, terms, played),
+        "joules": result.joules,
+        "joules_of_all_folds": result.joules_of_all_folds,
+        "methods": methods_sentence(names, terms, result),
     }
 
 
@@ -125,7 +131,7 @@ def withheld_sentence(terms: Terms) -> str:
     return f"{reason}, so how much may be lost in the folds that did not run is not known."
 
 
-def orders_document(over: OverOrders) -> dict[str, Any]:
+def orders_document(over: ResultsOverOrders) -> dict[str, Any]:
     """What `select --orders --json` writes instead of one selection's rounds."""
     return {
         "orders": over.orders,
@@ -138,7 +144,7 @@ def orders_document(over: OverOrders) -> dict[str, Any]:
 
 
 def winner_new_data(
-    contenders: Sequence[Scores], terms: Terms, played: Played
+    contenders: Sequence[Scores], terms: Terms, result: SelectionResult
 ) -> NewDataInterval | None:
     """Where the mean of the winner for new users is, by the folds that it ran.
 
@@ -149,16 +155,16 @@ def winner_new_data(
     Args:
         contenders: All that it was picked from.
         terms: The terms of the selection.
-        played: As far as it has come.
+        result: As far as it has come.
 
     Returns:
         No end of it is outside the range of the metric. None where its users' scores are not known,
         or tell nothing of others.
     """
-    winner = contenders[played.verdict.winner]
+    winner = contenders[result.verdict.winner]
     if winner.users is None:
         return None
-    user_scores = winner.users[folds_of(played.rounds, played.verdict.winner)]
+    user_scores = winner.users[folds_of(result.rounds, result.verdict.winner)]
     error = 1 - terms.confidence
     try:
         uncorrected = new_data_interval(user_scores, terms.confidence, k=terms.k)
@@ -186,15 +192,15 @@ def _names_at(places: Iterable[int], names: Sequence[str]) -> list[str]:
 # A selection -> the sentence of a paper.
 
 
-def methods_sentence(names: Sequence[str], terms: Terms, played: Played) -> str:
+def methods_sentence(names: Sequence[str], terms: Terms, result: SelectionResult) -> str:
     """What a paper may say of a selection: which question was asked, what was found, what not.
 
     Args:
         names: The names of the contenders, as people read them.
         terms: The terms of the selection.
-        played: To its end.
+        result: To its end.
     """
-    verdict = played.verdict
+    verdict = result.verdict
     question = "which contender to use"
     if terms.winner_must_be_certain:
         question = "which contender is best"
@@ -203,7 +209,7 @@ def methods_sentence(names: Sequence[str], terms: Terms, played: Played) -> str:
         within = f", within a budget of {terms.budget.text}"
     sentence = (
         f"To find out {question}, we evaluated {len(names)} contenders on the same folds, each "
-        f"until {_end_words(terms)}{within} ({sum(played.folds_used)} of {terms.k * len(names)} "
+        f"until {_end_words(terms)}{within} ({sum(result.folds_used)} of {terms.k * len(names)} "
         f"folds). We chose {names[verdict.winner]}."
     )
     if verdict.as_good:
@@ -272,7 +278,7 @@ def _end_words(terms: Terms) -> str:
 def verdict_sentence(
     names: Sequence[str],
     terms: Terms,
-    played: Played,
+    result: SelectionResult,
     *,
     dataset: str = "",
     brief: bool = False,
@@ -282,26 +288,26 @@ def verdict_sentence(
     Args:
         names: The names of the contenders, as people read them.
         terms: The terms of the selection.
-        played: As far as it has come, at least one round.
+        result: As far as it has come, at least one round.
         dataset: Its title, such as 'ML-100K'; may be empty.
         brief: Whether to leave out who is shown to be worse, and how lucky the winner was.
     """
     on_dataset = ""
     if dataset:
         on_dataset = f" on {dataset}"
-    last = played.rounds[-1]
-    verdict = played.verdict
+    last = result.rounds[-1]
+    verdict = result.verdict
     winner = names[verdict.winner]
     if not last.decided:
-        return _undecided_sentence(names, terms, played.rounds, on_dataset)
+        return _undecided_sentence(names, terms, result.rounds, on_dataset)
     if verdict.tied and terms.winner_must_be_certain:
         # With folds left to run, contenders are tied only because they are within the indifference.
-        if any(played.folds_used[contender] < terms.k for contender in verdict.tied):
-            return _indifferent_sentence(names, terms, played, on_dataset)
-        return _tied_sentence(names, terms, played, on_dataset, brief=brief)
-    facts = f"{_cost_words(terms, played)}.{_runner_up_sentence(names, played)}"
+        if any(result.folds_used[contender] < terms.k for contender in verdict.tied):
+            return _indifferent_sentence(names, terms, result, on_dataset)
+        return _tied_sentence(names, terms, result, on_dataset, brief=brief)
+    facts = f"{_cost_words(terms, result)}.{_runner_up_sentence(names, result)}"
     if not brief:
-        facts += _worse_sentence(names, verdict) + _luck_sentence(terms, played)
+        facts += _worse_sentence(names, verdict) + _luck_sentence(terms, result)
     if terms.winner_must_be_certain:
         return f"{winner} is best{on_dataset}: decided {facts} {withheld_sentence(terms)}".rstrip()
     return f"Use {winner}{on_dataset}: {_loss_words(names, terms, last)} Decided {facts}"
@@ -334,14 +340,14 @@ def _others_words(terms: Terms, selection_round: Round) -> str:
 
 
 def _indifferent_sentence(
-    names: Sequence[str], terms: Terms, played: Played, on_dataset: str
+    names: Sequence[str], terms: Terms, result: SelectionResult, on_dataset: str
 ) -> str:
     """What is shown of the winner and of those that may be ahead, before all folds are used.
 
     Nobody is ahead of the winner by more than the indifference; some may also be shown not to be
     behind it by more, and only these are called as good.
     """
-    verdict = played.verdict
+    verdict = result.verdict
     winner = names[verdict.winner]
     margin = percent_text(terms.indifference)
     as_good = _names_at(verdict.as_good, names)
@@ -350,7 +356,7 @@ def _indifferent_sentence(
         if contender not in verdict.as_good:
             undecided.append(names[contender])
     # At least one contender is tied, so `as_good` and `undecided` are not both empty.
-    folds = counted(played.rounds[-1].n, "fold")
+    folds = counted(result.rounds[-1].n, "fold")
     loss = f"Using {winner} loses at most {margin} of its mean over all {terms.k} folds"
     # `on_dataset` is empty, or such as ' on ML-100K'.
     sentence = f"{loss}{on_dataset}: decided after {folds}."
@@ -368,13 +374,13 @@ def _indifferent_sentence(
 
 
 def _tied_sentence(
-    names: Sequence[str], terms: Terms, played: Played, on_dataset: str, *, brief: bool
+    names: Sequence[str], terms: Terms, result: SelectionResult, on_dataset: str, *, brief: bool
 ) -> str:
     """That all folds do not tell the winner from others, and who is shown to be worse."""
-    verdict = played.verdict
+    verdict = result.verdict
     winner = names[verdict.winner]
     tied_names = listed([winner, *_names_at(verdict.tied, names)])
-    last = played.rounds[-1]
+    last = result.rounds[-1]
     best = _best_mean_words(names[last.leader], names, last)
     sentence = (
         f"No difference found between {tied_names}{on_dataset}: all {terms.k} folds have run, and "
@@ -427,27 +433,27 @@ def _loss_words(names: Sequence[str], terms: Terms, last: Round) -> str:
     )
 
 
-def _cost_words(terms: Terms, played: Played) -> str:
+def _cost_words(terms: Terms, result: SelectionResult) -> str:
     """'after 2 folds, with 37.5 % of all folds': those of the leader, and what all took."""
-    counts = played.folds_used
-    after = f"after {counted(played.rounds[-1].n, 'fold')}"
+    counts = result.folds_used
+    after = f"after {counted(result.rounds[-1].n, 'fold')}"
     if len(set(counts)) == 1:
         after += " each"
-    if played.energy_share is not None:
-        return f"{after}, with {percent_text(played.energy_share)} of the energy"
+    if result.energy_share is not None:
+        return f"{after}, with {percent_text(result.energy_share)} of the energy"
     return f"{after}, with {percent_text(sum(counts) / len(counts) / terms.k)} of all folds"
 
 
-def _runner_up_sentence(names: Sequence[str], played: Played) -> str:
+def _runner_up_sentence(names: Sequence[str], result: SelectionResult) -> str:
     """Who is second, with its last interval to the winner; empty where that is not known."""
-    verdict = played.verdict
+    verdict = result.verdict
     second = verdict.losers[0]
     # The newest gap to the winner counts. A later round has none of a contender that was out.
     gap = None
-    for selection_round in played.rounds:
+    for selection_round in result.rounds:
         if selection_round.leader == verdict.winner and second in selection_round.gaps:
             gap = selection_round.gaps[second]
-    mean = abs(played.winner_mean)
+    mean = abs(result.winner_mean)
     if gap is None or not mean:
         return ""
     if not math.isfinite(gap.high):
@@ -475,12 +481,12 @@ def _worse_sentence(names: Sequence[str], verdict: Verdict) -> str:
     return f"{sentence}."
 
 
-def _luck_sentence(terms: Terms, played: Played) -> str:
+def _luck_sentence(terms: Terms, result: SelectionResult) -> str:
     """The winner's curse, where it is worth a word."""
-    mean = played.winner_mean
+    mean = result.winner_mean
     if not mean:
         return ""
-    optimism = played.verdict.optimism
+    optimism = result.verdict.optimism
     share = optimism / abs(mean)
     if share < _WORTH_SAYING:
         return ""

@@ -22,7 +22,7 @@ _DRAWS = 8
 
 
 @dataclass(frozen=True, kw_only=True)
-class Played:
+class SelectionResult:
     """One selection, from its first fold to its verdict; contenders are named by their places."""
 
     rounds: tuple[Round, ...]
@@ -47,7 +47,7 @@ class Played:
 
 
 @dataclass(frozen=True, kw_only=True)
-class OverOrders:
+class ResultsOverOrders:
     """What selections come to over many orders of the folds."""
 
     orders: int
@@ -104,7 +104,9 @@ def _check_same_users(first: Scores, other: Scores) -> None:
             )
 
 
-def play(contenders: Sequence[Scores], terms: Terms, order: Sequence[int]) -> Played:
+def select_in_order(
+    contenders: Sequence[Scores], terms: Terms, order: Sequence[int]
+) -> SelectionResult:
     """A selection in this order of the folds.
 
     Args:
@@ -116,7 +118,7 @@ def play(contenders: Sequence[Scores], terms: Terms, order: Sequence[int]) -> Pl
         InputError: For contenders that cannot be compared, or a fold that is missing.
     """
     check_contenders(contenders)
-    return _play_to_end(contenders, order, terms, PairedScores(contenders))
+    return _select_to_end(contenders, order, terms, PairedScores(contenders))
 
 
 def check_order_count(orders: int) -> None:
@@ -125,9 +127,9 @@ def check_order_count(orders: int) -> None:
         raise InputError(f"at least one order must be drawn, but got {orders}")
 
 
-def play_orders(
+def select_in_random_orders(
     contenders: Sequence[Scores], terms: Terms, *, orders: int, seed: int = 0
-) -> OverOrders:
+) -> ResultsOverOrders:
     """Selections over random orders of the folds.
 
     Args:
@@ -137,7 +139,7 @@ def play_orders(
         seed: The seed of the draw.
 
     Raises:
-        InputError: As `play`, for k above MAX_FOLDS, or fewer than one order.
+        InputError: As `select_in_order`, for k above MAX_FOLDS, or fewer than one order.
     """
     check_contenders(contenders)
     if terms.k > MAX_FOLDS:
@@ -158,20 +160,20 @@ def play_orders(
     losses = np.zeros(orders)
     for draw in range(orders):
         order = rng.permutation(terms.k).tolist()
-        played = _play_to_end(contenders, order, terms, differences)
-        used_folds += sum(played.folds_used)
-        used_joules += played.joules or 0.0
-        winner = played.verdict.winner
+        result = _select_to_end(contenders, order, terms, differences)
+        used_folds += sum(result.folds_used)
+        used_joules += result.joules or 0.0
+        winner = result.verdict.winner
         if best:  # of a best mean of 0 no loss is a share
             losses[draw] = 100 * (best - means[winner]) / abs(best)
         # A contender that is tied with the winner is a right answer, too.
-        if means[[winner, *played.verdict.tied]].max() >= best:
+        if means[[winner, *result.verdict.tied]].max() >= best:
             right_orders += 1
     joules_share = None
     joules_of_all_folds = _joules_of_all_folds(contenders)
     if joules_of_all_folds is not None:
         joules_share = used_joules / orders / joules_of_all_folds
-    return OverOrders(
+    return ResultsOverOrders(
         orders=orders,
         folds_share=used_folds / (orders * terms.k * len(contenders)),
         joules_share=joules_share,
@@ -374,9 +376,9 @@ def _fold_costs(contenders: Sequence[Scores], terms: Terms) -> Floats:
     return seconds
 
 
-def _play_to_end(
+def _select_to_end(
     contenders: Sequence[Scores], order: Sequence[int], terms: Terms, differences: Differences
-) -> Played:
+) -> SelectionResult:
     """A selection to its end.
 
     Raises:
@@ -389,27 +391,27 @@ def _play_to_end(
             f"'{name}' has no fold {progress.missing_turn.fold}, which the selection needs; run "
             "it, or leave the contender out"
         )
-    played = played_so_far(contenders, progress, _joules_of_all_folds(contenders))
-    assert played is not None  # it is decided
-    return played
+    result = result_so_far(contenders, progress, _joules_of_all_folds(contenders))
+    assert result is not None  # it is decided
+    return result
 
 
-def played_so_far(
+def result_so_far(
     contenders: Sequence[Scores], progress: SelectionProgress, joules_of_all_folds: float | None
-) -> Played | None:
+) -> SelectionResult | None:
     """What a selection has come to; None before its first look.
 
     Args:
         contenders: With the folds that they have.
         progress: Their selection.
-        joules_of_all_folds: See `Played`.
+        joules_of_all_folds: See `SelectionResult`.
     """
     if progress.verdict is None:
         return None
     joules = 0.0
     for contender, folds in zip(contenders, progress.folds_ran, strict=True):
         joules += float(contender.fold_joules[list(folds)].sum())
-    return Played(
+    return SelectionResult(
         rounds=progress.rounds,
         verdict=progress.verdict,
         winner_mean=mean_so_far(contenders, progress.rounds, progress.verdict.winner),

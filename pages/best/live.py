@@ -12,12 +12,12 @@ import streamlit as st
 from ecv_core.access.roles import Action
 from ecv_core.figures.report.race import until_words
 from ecv_core.figures.words import counted, duration, metric_label
-from ecv_core.jobs.plans.select import SelectPlan, Standing, missing_fold_error, results_of
+from ecv_core.jobs.plans.select import SelectionState, SelectPlan, missing_fold_error, results_of
 from ecv_core.records.parameters import percent_text
 from ecv_core.records.run import RunRecord, RunState
 from ecv_core.records.spec import RunSpec
 from ecv_core.selection.contenders import contender_title
-from ecv_core.selection.replay import Played
+from ecv_core.selection.replay import SelectionResult
 from ecv_core.selection.rounds import Terms
 from ecv_core.store.plans import SELECTION, PlanRecord, stored_plan
 from ecv_core.store.results import Results
@@ -60,8 +60,8 @@ def show_live(selection_id: str) -> None:
     # Read before the scores: a fold that ends in between then draws the page anew.
     drawn_states = _run_states(store().group(selection_id))
     plan, scores = _plan_and_scores(selection_id)
-    standing = plan.standing(scores)
-    if not standing.decided:
+    state = plan.state_after(scores)
+    if not state.decided:
         # Drawn again whenever any run changes, and while the tab is looked at with every step.
         drawn_at = watch().drawn_activity().moment
         draw_live(
@@ -73,24 +73,24 @@ def show_live(selection_id: str) -> None:
             topics=[ALL],
             foreground_topics=[STEPS],
         )
-    if standing.played is None:  # some contender has no fold yet
-        titles = [contender_title(contender.name) for contender in standing.contenders]
-        st.markdown(f"**{escaped(standing.sentence(titles))}**")
+    if state.result is None:  # some contender has no fold yet
+        titles = [contender_title(contender.name) for contender in state.contenders]
+        st.markdown(f"**{escaped(state.sentence(titles))}**")
     else:
-        selection = _shown_selection(record, standing, standing.played, scores)
+        selection = _shown_selection(record, state, state.result, scores)
         show_selection(selection, _offer_next_questions)
-    _show_terms(record, standing.terms)
+    _show_terms(record, state.terms)
 
 
 def _shown_selection(
-    record: PlanRecord, standing: Standing, played: Played, scores: Results
+    record: PlanRecord, state: SelectionState, result: SelectionResult, scores: Results
 ) -> ShownSelection:
     """The selection so far, as the lanes show it.
 
     Args:
         record: The selection.
-        standing: Where it is now.
-        played: Its rounds so far.
+        state: Where it is now.
+        result: Its rounds so far.
         scores: The folds that its contenders have.
     """
     specs = [contender.spec for contender in record.content.runs]
@@ -105,10 +105,10 @@ def _shown_selection(
             if not fold.reused:
                 computed.add((contender, fold.fold))
     return ShownSelection(
-        contenders=standing.scores,
-        terms=standing.terms,
-        played=played,
-        version=(record.plan_id, len(played.rounds)),
+        contenders=state.scores,
+        terms=state.terms,
+        result=result,
+        version=(record.plan_id, len(result.rounds)),
         specs=specs,
         runs=runs,
         computed=frozenset(computed),
@@ -281,7 +281,7 @@ def _stop_words(record: PlanRecord, runs: Sequence[RunRecord]) -> str:
 def _sentence_about_missing_fold(record: PlanRecord) -> str:
     """That the next fold is to come from the program of a tracked contender; else empty."""
     plan, scores = _plan_and_scores(record.plan_id)
-    next_fold = plan.standing(scores).missing_turn
+    next_fold = plan.state_after(scores).missing_turn
     if next_fold is None:
         return ""
     contender = record.content.runs[next_fold.contender]

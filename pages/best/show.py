@@ -28,7 +28,7 @@ from ecv_core.records.parameters import ParamValue, listed, percent_text, score_
 from ecv_core.records.run import RunRecord, Scores
 from ecv_core.records.spec import RunSpec
 from ecv_core.selection.contenders import contenders_of, varied_parameters
-from ecv_core.selection.replay import play
+from ecv_core.selection.replay import select_in_order
 from ecv_core.selection.rounds import Terms
 from ecv_core.store.configurations import GRIDS, configuration_names, recorded_grid, specs_of
 from ecv_core.store.recorded import recorded_runs
@@ -96,8 +96,8 @@ class ShownSelection(ContenderRace):
     def folds_used(self) -> set[tuple[int, int]]:
         """(Contender, fold) of every fold that the rounds looked at."""
         used: set[tuple[int, int]] = set()
-        for played_round in self.played.rounds:
-            used.update(played_round.turns)
+        for selection_round in self.result.rounds:
+            used.update(selection_round.turns)
         return used
 
 
@@ -134,7 +134,7 @@ def show_selection(
 def show_selection_by_slider(selection: ShownSelection) -> None:
     """The verdict and the rounds of a decided selection, on a page that wants the player's keys."""
     answer_card(selection_answer(selection))
-    rounds = len(selection.played.rounds)
+    rounds = len(selection.result.rounds)
     with st.container(key="presented-lanes"):
         with st.container(key="best-slider"):
             step = st.slider("Folds seen", 0, rounds, 1, key="best-round")
@@ -183,7 +183,7 @@ def _certainty(selection: ShownSelection) -> Certainty:
     """Sure where nobody else may be as good; of those that are only used, on new data too."""
     if not selection.decided:
         return Certainty.OPEN
-    verdict = selection.played.verdict
+    verdict = selection.result.verdict
     if verdict.tied:
         return Certainty.CLOSE
     if selection.terms.winner_must_be_certain:
@@ -205,17 +205,17 @@ def _amounts(selection: ShownSelection) -> list[Amount]:
     if selection.computed is not None:
         # It was computed, not replayed: the cost of the folds that it saved was never measured.
         about = "about "
-    played = selection.played
-    used_folds = sum(played.folds_used)
+    result = selection.result
+    used_folds = sum(result.folds_used)
     all_folds = selection.terms.k * len(selection.contenders)
     amounts = [
         Amount(name="folds", used=f"{used_folds} of {all_folds}", saved=str(all_folds - used_folds))
     ]
-    if played.joules is not None and played.joules_of_all_folds:
-        saved_joules = played.joules_of_all_folds - played.joules
-        share = percent_text(saved_joules / played.joules_of_all_folds, ".0f")
+    if result.joules is not None and result.joules_of_all_folds:
+        saved_joules = result.joules_of_all_folds - result.joules
+        share = percent_text(saved_joules / result.joules_of_all_folds, ".0f")
         saved = f"{about}{watt_hours(saved_joules)}, {share}"
-        amounts.append(Amount(name="energy", used=watt_hours(played.joules), saved=saved))
+        amounts.append(Amount(name="energy", used=watt_hours(result.joules), saved=saved))
     time = _time_amount(selection, about)
     if time is not None:
         amounts.append(time)
@@ -247,8 +247,8 @@ def _time_amount(selection: ShownSelection, about: str) -> Amount | None:
 def leader_sentence(selection: ShownSelection) -> str:
     """How good the best so far will be on new users: its mean, and where theirs is."""
     leader = selection.leader
-    folds = counted(selection.played.folds_used[leader], "fold")
-    mean = score_text(selection.played.winner_mean)
+    folds = counted(selection.result.folds_used[leader], "fold")
+    mean = score_text(selection.result.winner_mean)
     subject = f"The mean of {selection.titles[leader]} over {folds}"
     return f"{subject} is {mean}. {selection.new_data_sentence()}"
 
@@ -356,7 +356,7 @@ def recorded_selection(name: str, question: Question) -> ShownSelection:
     return ShownSelection(
         contenders=contenders,
         terms=terms,
-        played=play(contenders, terms, range(terms.k)),
+        result=select_in_order(contenders, terms, range(terms.k)),
         version=name,
         specs=specs,
         runs=runs,
@@ -424,7 +424,7 @@ def show_scores_file(question: Question) -> None:
     shown = ShownSelection(
         contenders=scores.contenders,
         terms=terms,
-        played=play(scores.contenders, terms, range(terms.k)),
+        result=select_in_order(scores.contenders, terms, range(terms.k)),
         version=(file.file_id, scores.metric),
         file=file.name,
         note=file_words(scores),

@@ -20,7 +20,7 @@ def show() -> None:
         dataset = _USUAL_DATASET
     selection = recorded_selection(dataset, question={})  # with the usual terms
     show_selection_by_slider(selection)
-    best, second, *_ = selection.played.verdict.order
+    best, second, *_ = selection.result.verdict.order
     users_of_best = selection.contenders[best].users
     users_of_second = selection.contenders[second].users
     if users_of_best is not None and users_of_second is not None:

@@ -49,7 +49,7 @@ class ChosenReplay(NamedTuple):
     """Its spec with the rule and alpha of the telling."""
     seed: int
     """Of the order; 0 is as it ran."""
-    played: Replay
+    replayed_run: Replay
 
 
 def pick_replay() -> ChosenReplay | None:

@@ -78,7 +78,9 @@ def show_replay(beside_title: DeltaGenerator) -> None:
         else:
             draw_controls(chosen)
         with st.container(key="replay-moment"):
-            slider_numbers(_SLIDER, key="replay-sentence", sentences=explanations(chosen.played))
+            slider_numbers(
+                _SLIDER, key="replay-sentence", sentences=explanations(chosen.replayed_run)
+            )
         draw_figure(chosen)
         if presenting():
             draw_controls(chosen)
@@ -90,13 +92,20 @@ def draw_figure(chosen: ChosenReplay) -> None:
     """Figure 1, drawn to the moment on axes that do not move."""
     run = chosen.run
     spec = chosen.spec
-    played = chosen.played
+    replayed_run = chosen.replayed_run
     type_scale = 1.0
     if presenting():
         type_scale = _TYPE_SCALE
-    history = history_of_replay(spec, played, run_title(run))
+    history = history_of_replay(spec, replayed_run, run_title(run))
     # Not the alpha: only its stop is in the figure, and most moves of the slider keep it.
-    version = (run.run_id, len(run.folds), spec.rule, played.stopped_at, chosen.seed, type_scale)
+    version = (
+        run.run_id,
+        len(run.folds),
+        spec.rule,
+        replayed_run.stopped_at,
+        chosen.seed,
+        type_scale,
+    )
     plot(
         partial(efold_figures, history, height=_HEIGHT, type_scale=type_scale),
         version=version,
@@ -111,15 +120,15 @@ def draw_figure(chosen: ChosenReplay) -> None:
 
 def draw_controls(chosen: ChosenReplay) -> None:
     """Play, step, scrub."""
-    played = chosen.played
-    folds = len(played.moments)
+    replayed_run = chosen.replayed_run
+    folds = len(replayed_run.moments)
     pauses = []
-    if played.stopped_at is not None and played.stopped_at < folds:
-        pauses = [played.stopped_at]
+    if replayed_run.stopped_at is not None and replayed_run.stopped_at < folds:
+        pauses = [replayed_run.stopped_at]
     player(
         _SLIDER,
         version=chosen.run.run_id,
-        texts=explanations(played),
+        texts=explanations(replayed_run),
         seconds=[_SECONDS] * folds,
         speeds=SPEEDS,
         speed=1.0,
@@ -158,7 +167,7 @@ def _caption(chosen: ChosenReplay) -> str:
     how = "as it ran"
     if chosen.seed:  # 0 is the order in which the folds ran
         how = f"shuffled with seed {chosen.seed}"
-    order = " ".join(str(fold.fold) for fold in chosen.played.folds)
+    order = " ".join(str(fold.fold) for fold in chosen.replayed_run.folds)
     facts = energy_of(chosen.run)
     order_words = f"{glossary_link('order', 'Order')} of the {glossary_link('fold', 'folds')}"
     bands = f"Bands are {glossary_link('confidence-interval', 'intervals')} of these folds."
@@ -174,7 +183,7 @@ def _caption(chosen: ChosenReplay) -> str:
 def _moving_chart(chosen: ChosenReplay) -> MovingChart:
     from ecv_core.figures.report.moving import moving_replay
 
-    return moving_replay(chosen.spec, chosen.played, run_title(chosen.run))
+    return moving_replay(chosen.spec, chosen.replayed_run, run_title(chosen.run))
 
 
 def _missing_folds_words(run: RunRecord) -> str:
@@ -194,7 +203,7 @@ def _draw_decisions(chosen: ChosenReplay) -> None:
     if rule.picture not in PICTURES or rule.watched is None:
         return
     draw = PICTURES[rule.picture]
-    moments = chosen.played.moments
+    moments = chosen.replayed_run.moments
     with st.expander(f"What decides: {rule.watched.label.lower()}", icon=":material/rule:"):
         plot(
             partial(draw, moments, chosen.spec),

@@ -24,8 +24,8 @@ def spec_of(**settings):
 
 
 def test_a_replay_stops_where_the_rule_says():
-    played = replay(spec_of(), folds_of(0.30, 0.34, 0.31, 0.33, 0.32))
-    assert played.stopped_at == 3  # alpha 1 stops at the first chance
+    replayed_run = replay(spec_of(), folds_of(0.30, 0.34, 0.31, 0.33, 0.32))
+    assert replayed_run.stopped_at == 3  # alpha 1 stops at the first chance
 
 
 def test_another_alpha_moves_the_stop():
@@ -65,14 +65,14 @@ def test_a_run_that_never_stopped_says_so_at_its_last_fold():
 
 
 def test_a_run_that_ends_before_the_rule_stops_says_that_no_more_ran():
-    played = replay(spec_of(alpha=1e-12), folds_of(0.30, 0.34, 0.31))
-    assert played.stopped_at is None
-    assert explanations(played)[-1].endswith("this run has 3 of 5.")
+    replayed_run = replay(spec_of(alpha=1e-12), folds_of(0.30, 0.34, 0.31))
+    assert replayed_run.stopped_at is None
+    assert explanations(replayed_run)[-1].endswith("this run has 3 of 5.")
 
 
 def test_one_fold_can_be_told_too():
-    played = replay(spec_of(), folds_of(0.3))
-    assert explanations(played)[-1].endswith("this run has 1 of 5.")
+    replayed_run = replay(spec_of(), folds_of(0.3))
+    assert explanations(replayed_run)[-1].endswith("this run has 1 of 5.")
 
 
 @pytest.mark.parametrize(

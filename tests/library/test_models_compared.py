@@ -43,7 +43,7 @@ def test_a_model_is_compared_by_the_scores_that_it_has_alone():
     popular = ecv.evaluate("synthetic", "popular", k=3, rule="never", keep=False)
     chosen = ecv.select("synthetic", [Knob(1.0), "popular"], k=3, keep=False)
     assert chosen.tied  # the same lists, so no difference
-    ours = chosen.standing.scores[0].folds
+    ours = chosen.state.scores[0].folds
     assert ours == pytest.approx(popular.scores)
 
 

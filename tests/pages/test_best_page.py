@@ -7,7 +7,7 @@ from types import FunctionType
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from ecv_core.jobs.plans.select import SelectPlan, Standing, begin, go_on
+from ecv_core.jobs.plans.select import SelectionState, SelectPlan, begin, go_on
 from ecv_core.selection.rounds import Terms
 from ecv_core.store.ownership import interrupt, this_process
 from ecv_core.store.plans import SELECTION, stored_plans
@@ -236,12 +236,12 @@ def test_a_page_that_folds_overtake_is_drawn_once_and_then_told(
 ) -> None:
     """Folds of a tenth of a second end while the page is drawn, and all before the next look."""
     selection_id = begun(1)
-    standing = SelectPlan.standing
+    state = SelectPlan.state_after
     drawn: list[str] = []
     shown: list[str] = []
 
-    def overtaken(plan: SelectPlan, scores: Results) -> Standing:
-        found = standing(plan, scores)
+    def overtaken(plan: SelectPlan, scores: Results) -> SelectionState:
+        found = state(plan, scores)
         if not drawn:
             drawn.append("the page")
             go(store, selection_id, most=2)
@@ -259,7 +259,7 @@ def test_a_page_that_folds_overtake_is_drawn_once_and_then_told(
             watch().begin_page()
             part(*arguments)
 
-    monkeypatch.setattr(SelectPlan, "standing", overtaken)
+    monkeypatch.setattr(SelectPlan, "state_after", overtaken)
     monkeypatch.setattr("pages.best.live.draw_live", told)
     open_best(app, selection_id)
     assert "selection" in shown

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ecv_core.records.run import Scores
-from ecv_core.selection.replay import play
+from ecv_core.selection.replay import select_in_order
 from ecv_core.selection.rounds import Terms
 from tests.selection.conftest import made
 
@@ -15,7 +15,7 @@ MOST_WRONG = 26
 
 def wrong(some: list[Scores], terms: Terms) -> bool:
     """Whether another than the best was declared, and not as tied with it."""
-    verdict = play(some, terms, range(terms.k)).verdict
+    verdict = select_in_order(some, terms, range(terms.k)).verdict
     means = np.array([one.folds.mean() for one in some])
     lost = means.max() - means[[verdict.winner, *verdict.tied]].max()
     return bool(lost > terms.indifference * abs(means[verdict.winner]))
@@ -65,7 +65,9 @@ def test_folds_that_jump_are_found_out_though_nobody_says_that_numbers_are_rando
 @pytest.mark.slow
 def test_equal_contenders_are_seldom_called_worse_on_new_data() -> None:
     found = [
-        play(made([0.5] * 4, users=30, own=own, seed=seed), Terms(k=10), range(10)).verdict.worse
+        select_in_order(
+            made([0.5] * 4, users=30, own=own, seed=seed), Terms(k=10), range(10)
+        ).verdict.worse
         for own in (0, 3)
         for seed in range(40)
     ]

@@ -19,7 +19,7 @@ from ecv_core.selection.document import (
     verdict_sentence,
     winner_new_data,
 )
-from ecv_core.selection.replay import Played, play
+from ecv_core.selection.replay import SelectionResult, select_in_order
 from ecv_core.selection.rounds import Budget, Gap, Round, Terms, Turn, Verdict
 from tests.selection.conftest import made
 
@@ -76,13 +76,13 @@ ROUNDS = [
 VERDICT = Verdict(winner=0, ties=(), order=(0, 1, 3, 2), worse=(2,), optimism=0.0)
 
 
-def played(
+def result(
     rounds: Sequence[Round] = ROUNDS,
     verdict: Verdict = VERDICT,
     folds_used: tuple[int, ...] = (2, 2, 1, 1),
     joules: float | None = None,
-) -> Played:
-    return Played(
+) -> SelectionResult:
+    return SelectionResult(
         rounds=tuple(rounds),
         verdict=verdict,
         winner_mean=0.5,
@@ -186,25 +186,25 @@ def test_all_folds_used_leaves_ties_and_places():
     assert last_step.loc["C", "says"] == "60.0 % behind, all folds used"
     found = "No difference found between A and D: all 4 folds have run, and A has the best mean."
     verdict = replace(verdict, worse=(2,))
-    three = played([last], verdict, (4, 4, 4))
+    three = result([last], verdict, (4, 4, 4))
     said = verdict_sentence(["A", "D", "C"], TERMS, three)
     assert said == f"{found} On new data, too, C is shown to be worse."
-    two = played([last], replace(verdict, order=(0, 1)), (4, 4))
+    two = result([last], replace(verdict, order=(0, 1)), (4, 4))
     assert verdict_sentence(["A", "D"], TERMS, two) == found
     even = replace(last, gaps=last.gaps | {1: Gap(behind=0.0, low=0.0, high=0.0, folds=4)})
-    alike = verdict_sentence(["A", "D"], TERMS, played([even], two.verdict, (4, 4)))
+    alike = verdict_sentence(["A", "D"], TERMS, result([even], two.verdict, (4, 4)))
     assert alike.endswith("all 4 folds have run, and A and D share the best mean.")
     # Until 'order' the winner need not have the best mean of those that are tied with it.
     behind_leader = Gap(behind=0.01, low=0.01, high=0.01, folds=4)
     second_leads = replace(last, leader=1, gaps={0: behind_leader, 2: last.gaps[2]})
-    said = verdict_sentence(["A", "D"], TERMS, played([second_leads], two.verdict, (4, 4)))
+    said = verdict_sentence(["A", "D"], TERMS, result([second_leads], two.verdict, (4, 4)))
     assert said.endswith("all 4 folds have run, and D has the best mean.")
 
 
 def test_lanes_of_an_order_call_its_winner_best_whoever_leads_those_that_run_on() -> None:
     contenders = made([0.8, 0.5, 0.5], spread=0.05, seed=1)
     terms = Terms(k=10, until="order")
-    played_order = play(contenders, terms, range(10))
+    played_order = select_in_order(contenders, terms, range(10))
     assert [played_order.rounds[step].leader for step in (0, 1, -1)] == [0, 0, 2]
     frame = lanes(contenders, TITLES[:3], terms, played_order.rounds, played_order.verdict)
     third_step = frame[frame["step"] == 3].set_index("contender")
@@ -237,7 +237,7 @@ def test_lanes_of_an_order_come_as_the_verdict_has_the_places() -> None:
     users[:2] -= 0.02
     second = replace(second, users=users, folds=users.mean(axis=1))
     terms = Terms(k=10, until="order")
-    played_order = play([best, third, second], terms, range(10))
+    played_order = select_in_order([best, third, second], terms, range(10))
     assert played_order.verdict.order == (0, 2, 1)
     frame = lanes([best, third, second], TITLES[:3], terms, played_order.rounds)
     assert frame[frame["step"] == 3]["contender"].tolist() == ["A", "B", "C"]
@@ -304,7 +304,7 @@ def test_only_who_is_shown_to_be_as_good_is_called_so(
         optimism=0.0,
         equivalent=equivalent,
     )
-    ended = played([ROUNDS[0], last], verdict)
+    ended = result([ROUNDS[0], last], verdict)
     titles = ["A", "B", "C", "D"]
     assert verdict_sentence(titles, terms, ended) == sentence
     assert ("as good" in methods_sentence(titles, terms, ended)) == bool(equivalent)
@@ -315,7 +315,7 @@ def test_only_who_is_shown_to_be_as_good_is_called_so(
 
 
 def test_a_verdict_that_is_not_there_yet_says_how_many_can_still_win():
-    said = verdict_sentence(TITLES, TERMS, played(ROUNDS[:1], joules=250.0), dataset="ML")
+    said = verdict_sentence(TITLES, TERMS, result(ROUNDS[:1], joules=250.0), dataset="ML")
     assert said == "A leads on ML after 1 fold; 2 others can still win."  # D: nothing is known
     finite = Round(
         n=1,
@@ -328,9 +328,9 @@ def test_a_verdict_that_is_not_there_yet_says_how_many_can_still_win():
         decided=False,
         expected_loss=0.1,
     )
-    said = verdict_sentence(TITLES, TERMS, played([finite]))
+    said = verdict_sentence(TITLES, TERMS, result([finite]))
     assert said.endswith("1 other can still win.")
-    said = verdict_sentence(TITLES, TERMS, played(joules=257.0), dataset="ML")
+    said = verdict_sentence(TITLES, TERMS, result(joules=257.0), dataset="ML")
     assert said == (
         "A is best on ML: decided after 2 folds, with 25.7 % of the energy. B, the second, is "
         "10.0 to 30.0 % behind. The folds that ran do not show whether B and D would also be "
@@ -341,7 +341,7 @@ def test_a_verdict_that_is_not_there_yet_says_how_many_can_still_win():
 def test_who_asks_which_to_use_is_told_what_it_may_lose_and_how_lucky_it_was():
     terms = Terms(k=4, expected_loss=0.002)
     lucky = Verdict(winner=0, ties=(), order=(0, 1, 3, 2), worse=(1, 2, 3), optimism=0.01)
-    said = verdict_sentence(TITLES, terms, played(verdict=lucky))
+    said = verdict_sentence(TITLES, terms, result(verdict=lucky))
     assert said == (
         "Use A: it has the best mean so far. Compared with whichever is best over all 4 folds, it "
         "is expected to lose at most 0.1 % of its score (allowed: 0.2 %). Decided after 2 "
@@ -351,7 +351,7 @@ def test_who_asks_which_to_use_is_told_what_it_may_lose_and_how_lucky_it_was():
         "is 0.4900. This holds for these folds, not for new data."
     )
     within = Terms(k=4, budget=Budget(amount=6, unit="folds"))
-    said = verdict_sentence(TITLES, within, played())
+    said = verdict_sentence(TITLES, within, result())
     assert said.startswith("Use A: it has the best mean so far within 6 folds. Compared with ")
 
 
@@ -364,7 +364,7 @@ def test_a_lucky_winner_is_expected_to_score_worse_over_all_folds(
 ) -> None:
     terms = Terms(k=4, expected_loss=0.002, higher_is_better=higher_is_better)
     lucky = Verdict(winner=0, ties=(), order=(0, 1, 3, 2), worse=(), optimism=0.01)
-    outcome = replace(played(verdict=lucky), winner_mean=winner_mean)
+    outcome = replace(result(verdict=lucky), winner_mean=winner_mean)
     sentence = verdict_sentence(TITLES, terms, outcome)
     assert f"its expected mean over all folds is {expected}." in sentence
 
@@ -382,7 +382,7 @@ def test_a_contender_is_named_by_what_is_not_usual():
 
 def test_a_sentence_for_a_paper_says_which_question_was_asked() -> None:
     verdict = Verdict(winner=0, ties=(), order=(0, 3, 1, 2), worse=(2,), optimism=0.0)
-    ended = played(verdict=verdict)
+    ended = result(verdict=verdict)
     certain = methods_sentence(TITLES, TERMS, ended)
     assert certain == (
         "To find out which contender is best, we evaluated 4 contenders on the same folds, each "
@@ -405,15 +405,15 @@ def test_the_winners_interval_for_new_users_is_of_the_folds_that_it_ran():
     for name, table in users.items():
         scores = np.array(table, dtype=float)
         contenders.append(Scores(name=name, folds=scores.mean(axis=1), users=scores))
-    played = play(contenders, Terms(k=2), range(2))
-    assert played.folds_used[0] == 2
+    result = select_in_order(contenders, Terms(k=2), range(2))
+    assert result.folds_used[0] == 2
     # To the worse side the error of 2.5 % is divided by two contenders: t(2) = 6.2053 for 1.25 %.
-    interval = winner_new_data(contenders, Terms(k=2), played)
+    interval = winner_new_data(contenders, Terms(k=2), result)
     assert (interval.low, interval.high) == pytest.approx((-3.4411, 6.6195), abs=1e-4)
-    lower = winner_new_data(contenders, Terms(k=2, higher_is_better=False), played)
+    lower = winner_new_data(contenders, Terms(k=2, higher_is_better=False), result)
     assert (lower.low, lower.high) == pytest.approx((-1.6195, 8.4411), abs=1e-4)
     bounded = [replace(contenders[0], metric_range=(0, 5)), contenders[1]]
-    within = winner_new_data(bounded, Terms(k=2), played)
+    within = winner_new_data(bounded, Terms(k=2), result)
     assert (within.low, within.high) == (0, 5)
     line = winner_new_data_line(interval, 0.95, winner=contenders[0], contender_count=2)
     assert line == (
@@ -421,9 +421,9 @@ def test_the_winners_interval_for_new_users_is_of_the_folds_that_it_ran():
         "population); it allows for the choice of the best of 2."
     )
     without_users = replace(contenders[0], users=None)
-    assert winner_new_data([without_users, contenders[1]], Terms(k=2), played) is None
+    assert winner_new_data([without_users, contenders[1]], Terms(k=2), result) is None
     of_one_user = replace(contenders[0], users=contenders[0].users[:, :1])
-    assert winner_new_data([of_one_user, contenders[1]], Terms(k=2), played) is None
+    assert winner_new_data([of_one_user, contenders[1]], Terms(k=2), result) is None
 
 
 def test_who_may_be_better_by_too_little_to_matter_is_close_and_not_behind() -> None:
@@ -439,14 +439,14 @@ def test_who_may_be_better_by_too_little_to_matter_is_close_and_not_behind() -> 
 
 def test_of_all_folds_nothing_is_expected_to_be_lost() -> None:
     last = replace(ROUNDS[-1], fold=3, n=4, decided=True, expected_loss=0.0)
-    said = verdict_sentence(TITLES, Terms(k=4, expected_loss=0.002), played([last]))
+    said = verdict_sentence(TITLES, Terms(k=4, expected_loss=0.002), result([last]))
     assert said.startswith("Use A: it has the best mean of all 4 folds. Decided after 4 folds")
 
 
 def test_who_shares_the_best_mean_of_all_folds_is_named() -> None:
     equal = Gap(behind=0.0, low=0.0, high=0.0, folds=4)
     last = replace(ROUNDS[-1], fold=3, n=4, decided=True, expected_loss=0.0, gaps={1: equal})
-    said = verdict_sentence(TITLES, Terms(k=4, expected_loss=0.002), played([last]))
+    said = verdict_sentence(TITLES, Terms(k=4, expected_loss=0.002), result([last]))
     assert said.startswith("Use A: A and B share the best mean of all 4 folds. Decided after 4")
 
 
@@ -456,5 +456,5 @@ def test_until_the_expected_loss_is_low_whoever_is_clearly_behind_is_evaluated_t
     terms = Terms(k=4, expected_loss=0.002)
     *_, said = step_sentences(TITLES[:2], terms, [undecided])
     assert "1 other is still evaluated." in said
-    said = verdict_sentence(TITLES[:2], terms, played([undecided]))
+    said = verdict_sentence(TITLES[:2], terms, result([undecided]))
     assert said == "A leads after 1 fold; 1 other is still evaluated."

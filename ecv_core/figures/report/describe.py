@@ -70,7 +70,7 @@ from ecv_core.selection.document import (
     is_best,
     methods_sentence,
 )
-from ecv_core.selection.replay import Played, mean_so_far
+from ecv_core.selection.replay import SelectionResult, mean_so_far
 from ecv_core.selection.rounds import Terms, Verdict
 from ecv_core.splits import SPLITS
 from ecv_core.stopping import RULES, usual_interval_kind
@@ -686,26 +686,26 @@ def describe_selection(
         file: The file that the scores come from, where they are of no run.
         replayed: Whether all folds were there before.
     """
-    played = race.played
+    result = race.result
     sentences = _setup_or_file(race.specs, race.contenders, file)
     if replayed:
         sentences.append(
             "All folds were there; the selection was replayed on them, in their order."
         )
     sentences += [
-        methods_sentence(race.titles, race.terms, played),
+        methods_sentence(race.titles, race.terms, result),
         _winner_sentence(race),
         race.new_data_sentence(),
-        _selection_energy_sentence(played, metered=bool(race.specs)),
+        _selection_energy_sentence(result, metered=bool(race.specs)),
         version_sentence(made_with, race.specs),
     ]
     rows = []
-    for contender in played.verdict.order:
+    for contender in result.verdict.order:
         mean = "-"
-        if played.folds_used[contender]:
-            mean = score_text(mean_so_far(race.contenders, played.rounds, contender))
-        used = f"{played.folds_used[contender]} of {race.terms.k}"
-        verdict_words = _verdict_on(contender, race.terms, played.verdict)
+        if result.folds_used[contender]:
+            mean = score_text(mean_so_far(race.contenders, result.rounds, contender))
+        used = f"{result.folds_used[contender]} of {race.terms.k}"
+        verdict_words = _verdict_on(contender, race.terms, result.verdict)
         rows.append([race.titles[contender], mean, used, verdict_words])
     table = latex_table(
         ["Contender", race.metric, "Folds", "Verdict"],
@@ -722,27 +722,27 @@ def _winner_sentence(race: ContenderRace) -> str:
     score = "score"
     if race.specs:  # else the scores come from a file, which does not say their metric
         score = race.metric
-    mean = score_text(race.played.winner_mean)
-    folds = counted(race.played.folds_used[race.leader], "fold")
+    mean = score_text(race.result.winner_mean)
+    folds = counted(race.result.folds_used[race.leader], "fold")
     sentence = f"The mean {score} of {race.titles[race.leader]} over {folds} is {mean}"
     # Whoever is picked for the best mean was lucky too, by as much as `optimism` (the winner's
     # curse): over all folds a mean nearer to that of the others is expected.
-    luck = race.terms.sign * race.played.verdict.optimism
-    likely = score_text(race.played.winner_mean - luck)
+    luck = race.terms.sign * race.result.verdict.optimism
+    likely = score_text(race.result.winner_mean - luck)
     if likely != mean:
         sentence += f" ({likely} expected over all {race.terms.k}, as it was picked for being best)"
     return f"{sentence}."
 
 
-def _selection_energy_sentence(played: Played, *, metered: bool) -> str:
+def _selection_energy_sentence(result: SelectionResult, *, metered: bool) -> str:
     """What the folds of a selection have cost; empty for scores that were never metered."""
-    if played.joules is None:
+    if result.joules is None:
         if metered:
             return "The energy of these folds is not known."
         return ""
-    text = f"These folds used {watt_hours(played.joules)}"
-    if played.joules_of_all_folds:
-        whole = watt_hours(played.joules_of_all_folds)
+    text = f"These folds used {watt_hours(result.joules)}"
+    if result.joules_of_all_folds:
+        whole = watt_hours(result.joules_of_all_folds)
         text += f"; all folds of all contenders take about {whole}"
     return f"{text}."
 

@@ -88,16 +88,16 @@ class MovingChart:
         return min(SECONDS, _LONGEST_SECONDS / len(self.sentences))
 
 
-def moving_replay(spec: RunSpec, played: Replay, title: str) -> MovingChart:
+def moving_replay(spec: RunSpec, replayed_run: Replay, title: str) -> MovingChart:
     """Figure 1 after each fold; of a run with many folds, after some of them.
 
     Args:
         spec: The spec of the run, with the rule that decides.
-        played: The folds in the order in which they are played.
+        replayed_run: The folds in the order in which they are played.
         title: The title of the run.
     """
-    history = history_of_replay(spec, played, title)
-    sentence_after_fold = explanations(played)
+    history = history_of_replay(spec, replayed_run, title)
+    sentence_after_fold = explanations(replayed_run)
     folds_drawn = drawn_steps(history)
     return MovingChart(
         title=title,
@@ -109,13 +109,13 @@ def moving_replay(spec: RunSpec, played: Replay, title: str) -> MovingChart:
 
 def moving_run(run: RunRecord) -> MovingChart:
     """Figure 1 after each fold of a run, as its rule decided then."""
-    played = Replay(
+    replayed_run = Replay(
         folds=run.folds,
         moments=tuple(run.moments),
         stopped_at=run.stopped_at,
         k=run.spec.max_folds,
     )
-    return moving_replay(run.spec, played, run_title(run))
+    return moving_replay(run.spec, replayed_run, run_title(run))
 
 
 def moving_html(chart: MovingChart) -> str:

@@ -20,7 +20,7 @@ from ecv_core.selection.document import (
     verdict_sentence,
     winner_new_data,
 )
-from ecv_core.selection.replay import Played
+from ecv_core.selection.replay import SelectionResult
 from ecv_core.selection.rounds import Terms
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class ContenderRace:
 
     contenders: Sequence[Scores]
     terms: Terms
-    played: Played
+    result: SelectionResult
     """With at least one round."""
     specs: Sequence[RunSpec] = ()
     """Of the contenders; none for scores from a file."""
@@ -76,17 +76,17 @@ class ContenderRace:
     @property
     def decided(self) -> bool:
         """Whether the answer is there."""
-        return self.played.rounds[-1].decided
+        return self.result.rounds[-1].decided
 
     @property
     def leader(self) -> int:
         """The place of the best so far, who may have been placed before the last round."""
-        return self.played.verdict.winner
+        return self.result.verdict.winner
 
     def new_data_sentence(self) -> str:
         """Where the leader's mean of new users is, or why that is not known."""
         return winner_new_data_line(
-            winner_new_data(self.contenders, self.terms, self.played),
+            winner_new_data(self.contenders, self.terms, self.result),
             self.terms.confidence,
             winner=self.contenders[self.leader],
             contender_count=len(self.contenders),
@@ -97,17 +97,17 @@ class ContenderRace:
         """The lanes after each round, as `selection.document.lanes` makes them."""
         verdict = None
         if self.decided:
-            verdict = self.played.verdict
-        return lanes(self.contenders, self.titles, self.terms, self.played.rounds, verdict)
+            verdict = self.result.verdict
+        return lanes(self.contenders, self.titles, self.terms, self.result.rounds, verdict)
 
     def sentences(self) -> list[str]:
         """What happened in each round, from step 0 on."""
-        return step_sentences(self.titles, self.terms, self.played.rounds)
+        return step_sentences(self.titles, self.terms, self.result.rounds)
 
     def verdict(self, *, brief: bool = False) -> str:
         """What was found, or what is known so far; `brief` as of `verdict_sentence`."""
         return verdict_sentence(
-            self.titles, self.terms, self.played, dataset=self.title_of_dataset, brief=brief
+            self.titles, self.terms, self.result, dataset=self.title_of_dataset, brief=brief
         )
 
 

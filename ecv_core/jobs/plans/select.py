@@ -31,12 +31,12 @@ from ecv_core.selection.contenders import over_same_users, parse_contender
 from ecv_core.selection.document import selection_document, verdict_sentence
 from ecv_core.selection.evidence import PairedScores
 from ecv_core.selection.replay import (
-    Played,
+    SelectionResult,
     check_contenders,
     finite_or_none,
     likely_turns,
     play_computed_folds,
-    played_so_far,
+    result_so_far,
 )
 from ecv_core.selection.rounds import Budget, Terms, Turn
 from ecv_core.splits import check_exchangeable
@@ -69,14 +69,14 @@ NamedSpecs = Sequence[tuple[str, RunSpec]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Standing:
+class SelectionState:
     """Where a selection is now."""
 
     contenders: tuple[Contender, ...]
     terms: Terms
     scores: tuple[Scores, ...]
     """Of each contender, over the same users."""
-    played: Played | None
+    result: SelectionResult | None
     """So far; None before the first round is complete."""
     folds_needed: tuple[int, ...]
     """How many folds each contender has needed so far, with those of the round that is going."""
@@ -87,9 +87,9 @@ class Standing:
 
     def document(self) -> dict[str, Any]:
         """What is written of it once it is decided; see `selection.document`."""
-        assert self.played is not None
+        assert self.result is not None
         metric = self.contenders[0].spec.metric_name
-        return selection_document(self.scores, self.terms, metric, self.played)
+        return selection_document(self.scores, self.terms, metric, self.result)
 
     @property
     def decided(self) -> bool:
@@ -103,12 +103,12 @@ class Standing:
             titles: The titles of the contenders, as people read them.
             on: The dataset, likewise.
         """
-        if self.played is None:
+        if self.result is None:
             return (
                 "Every contender needs its first fold: "
                 f"{sum(self.folds_needed)} of {len(titles)} ran."
             )
-        return verdict_sentence(titles, self.terms, self.played, dataset=on)
+        return verdict_sentence(titles, self.terms, self.result, dataset=on)
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ class Selected:
     ('ease', ['ease', 'popular'])
     """
 
-    standing: Standing
+    state: SelectionState
     """Everything that is known of it."""
     dataset: str
     metric: str
@@ -156,11 +156,11 @@ class Selected:
     @property
     def sentence(self) -> str:
         """The verdict, with its numbers."""
-        return self.standing.sentence(self._document["contenders"], self.dataset)
+        return self.state.sentence(self._document["contenders"], self.dataset)
 
     @cached_property
     def _document(self) -> dict[str, Any]:
-        return self.standing.document()
+        return self.state.document()
 
     @property
     def methods(self) -> str:
@@ -224,7 +224,7 @@ class SelectPlan:
         self._cached_scores: dict[str, _CachedScores] = {}
         """By the contenders' names."""
         self._paired: PairedScores | None = None
-        """The scores as `standing` compared them last, so that it compares only what is new."""
+        """The scores as `state_after` compared them last, so that it compares only what is new."""
 
     @classmethod
     def of(cls, record: PlanRecord, *, speculate: int = SPECULATE) -> SelectPlan:
@@ -239,11 +239,11 @@ class SelectPlan:
         Raises:
             InputError: Where the sure one is of a tracked contender, with how it gets there.
         """
-        standing = self.standing(results)
-        missing_turn = standing.missing_turn
+        state = self.state_after(results)
+        missing_turn = state.missing_turn
         if missing_turn is None:
             return
-        sure_task = self._task(standing, missing_turn, results)
+        sure_task = self._task(state, missing_turn, results)
         if not sure_task.specs:  # the contender's run has failed, so the selection cannot go on
             return
         name, spec = self.contenders[missing_turn.contender]
@@ -251,32 +251,32 @@ class SelectPlan:
             raise missing_fold_error(name, spec, missing_turn.fold, results.folds(spec))
         begun_folds = folds_of(submitted_tasks)
         # Bets take long to work out, so each is worked out only when the driver asks for one more.
-        for task in chain([sure_task], self._bets(standing, results)):
+        for task in chain([sure_task], self._bets(state, results)):
             if begun_folds.isdisjoint(task.folds):
                 begun_folds |= task.folds
                 yield task
 
-    def _bets(self, standing: Standing, results: PlanResults) -> Iterator[FoldTask]:
+    def _bets(self, state: SelectionState, results: PlanResults) -> Iterator[FoldTask]:
         """What is likely to be needed after the fold that is sure, the most urgent first."""
-        for turn in self._likely_turns(standing):
-            is_missing = np.isnan(standing.scores[turn.contender].folds[turn.fold])
+        for turn in self._likely_turns(state):
+            is_missing = np.isnan(state.scores[turn.contender].folds[turn.fold])
             if is_missing:
-                task = replace(self._task(standing, turn, results), bet=True)
+                task = replace(self._task(state, turn, results), bet=True)
                 if task.specs and not any(map(_is_computed_elsewhere, task.specs)):
                     yield task
 
-    def _likely_turns(self, standing: Standing) -> Iterable[Turn]:
+    def _likely_turns(self, state: SelectionState) -> Iterable[Turn]:
         """What may be needed next, the most urgent first."""
         # Before the first round is complete there are no scores from which to guess what comes.
-        has_scores_to_guess_from = standing.played is not None
+        has_scores_to_guess_from = state.result is not None
         if self._speculate and has_scores_to_guess_from:
-            return likely_turns(standing.scores, self.terms)
-        assert standing.missing_turn is not None
+            return likely_turns(state.scores, self.terms)
+        assert state.missing_turn is not None
         # In the current round each contender that is still in needs the same fold.
-        fold = standing.missing_turn.fold
-        return [Turn(contender, fold) for contender in sorted(standing.still_in)]
+        fold = state.missing_turn.fold
+        return [Turn(contender, fold) for contender in sorted(state.still_in)]
 
-    def _task(self, standing: Standing, turn: Turn, results: PlanResults) -> FoldTask:
+    def _task(self, state: SelectionState, turn: Turn, results: PlanResults) -> FoldTask:
         """A fold of a contender, and of those still in that share work with it and miss it too.
 
         Those that failed, were cancelled, or that another program goes on with are left out.
@@ -284,9 +284,9 @@ class SelectPlan:
         spec_of_turn = self.contenders[turn.contender].spec
         shared_work = sharing_key(spec_of_turn)
         specs_together = [spec_of_turn]
-        for other in sorted({*standing.still_in} - {turn.contender}):
+        for other in sorted({*state.still_in} - {turn.contender}):
             spec = self.contenders[other].spec
-            is_missing = np.isnan(standing.scores[other].folds[turn.fold])
+            is_missing = np.isnan(state.scores[other].folds[turn.fold])
             if is_missing and shared_work is not None and sharing_key(spec) == shared_work:
                 specs_together.append(spec)
         specs = []
@@ -297,7 +297,7 @@ class SelectPlan:
                 specs.append(replace(spec, only_folds=tuple(sorted(only_folds))))
         return FoldTask(specs=tuple(specs), fold=turn.fold)
 
-    def standing(self, results: PlanResults | Results) -> Standing:
+    def state_after(self, results: PlanResults | Results) -> SelectionState:
         """Where the selection is, as far as the folds that are there take it.
 
         Raises:
@@ -310,11 +310,11 @@ class SelectPlan:
         # The rounds are played with the folds that are there, up to the first that is missing.
         progress = play_computed_folds(scores, range(self.terms.k), self.terms, self._paired)
         joules_of_all_folds = _expected_joules(scores, progress.folds_ran, self.terms.k)
-        return Standing(
+        return SelectionState(
             contenders=self.contenders,
             terms=self.terms,
             scores=scores,
-            played=played_so_far(scores, progress, joules_of_all_folds),
+            result=result_so_far(scores, progress, joules_of_all_folds),
             folds_needed=tuple(map(len, progress.folds_ran)),
             still_in=progress.still_in,
             missing_turn=progress.missing_turn,
@@ -484,9 +484,9 @@ def compute_selection(
     *,
     executor: Executor | None,
     speculate: int = SPECULATE,
-    on_fold: Callable[[Standing], object] | None = None,
+    on_fold: Callable[[SelectionState], object] | None = None,
     callbacks: Callbacks | None = None,
-) -> tuple[str, Standing]:
+) -> tuple[str, SelectionState]:
     """Compute one fold after another until it is decided; those in the store are used.
 
     Args:
@@ -511,12 +511,12 @@ def compute_selection(
     if on_fold is not None:
 
         def tell_standing(_run: RunRecord) -> None:
-            on_fold(plan.standing(plan_runs))
+            on_fold(plan.state_after(plan_runs))
 
         plan_runs.callbacks = replace(plan_runs.callbacks, fold=tell_standing)
     drive(plan, plan_runs, executor)
     plan_runs.check_finished()
-    return record.plan_id, plan.standing(plan_runs)
+    return record.plan_id, plan.state_after(plan_runs)
 
 
 def named_contenders(

@@ -20,7 +20,7 @@ from ecv_core.jobs.executors import Executor
 from ecv_core.jobs.plan import FoldTask, Plan, PlanResults, folds_of
 from ecv_core.jobs.plan_runs import Callbacks, PlanRuns
 from ecv_core.jobs.plans.run import SPECULATE
-from ecv_core.jobs.plans.select import Contender, Standing, compute_selection, terms_for
+from ecv_core.jobs.plans.select import Contender, SelectionState, compute_selection, terms_for
 from ecv_core.records.errors import InputError
 from ecv_core.records.parameters import ParamValue, score_text
 from ecv_core.records.run import Scores
@@ -130,15 +130,15 @@ class Tuned:
 
     tuning: Tuning
     configurations: tuple[Configuration, ...]
-    selection: Standing
+    selection: SelectionState
     """Where the selection ended; of a tuning with all folds, as if only its folds had run."""
 
     @property
     def best_index(self) -> int:
         """Index of the chosen configuration: of all folds' means, or the selection's winner."""
         if not self.tuning.all_folds:
-            assert self.selection.played is not None
-            return self.selection.played.verdict.winner
+            assert self.selection.result is not None
+            return self.selection.result.verdict.winner
         means = np.array([scores.folds.mean() for scores in self.selection.scores])
         if self.tuning.terms.higher_is_better:
             return int(np.argmax(means))

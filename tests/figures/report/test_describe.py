@@ -32,7 +32,7 @@ from ecv_core.figures.report.latex import (
 from ecv_core.figures.report.race import ContenderRace
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Scores
-from ecv_core.selection.replay import play
+from ecv_core.selection.replay import select_in_order
 from ecv_core.selection.rounds import Terms
 
 MADE_WITH = {"e_fold": "0.1.0", "python": "3.11.7", "packages": {"torch": "2.13.0"}}
@@ -279,7 +279,7 @@ def test_a_selection_from_a_file_says_its_question_its_answer_and_whose_scores_t
     # A is 0.4 above B in every fold; means of 0.6 to 0.9 and of 0.2 to 0.5 are 0.75 and 0.35.
     two = [contender("A", 0.6, 0.7, 0.8, 0.9), contender("B_1", 0.2, 0.3, 0.4, 0.5)]
     terms = Terms(k=4, until="order")
-    race = ContenderRace(contenders=two, terms=terms, played=play(two, terms, range(4)))
+    race = ContenderRace(contenders=two, terms=terms, result=select_in_order(two, terms, range(4)))
     found = describe_selection(race, MADE_WITH, file="mine.csv")
     assert found.methods == (
         "The scores of 2 systems with 4 folds each were computed by other software and read from "
@@ -301,9 +301,11 @@ def test_a_selection_of_runs_names_data_metric_and_versions(a_run):
     two = [a_run(dataset="ml-100k"), a_run(dataset="ml-100k", algorithm="popular")]
     scores = [contender("item-knn", 0.6, 0.6), contender("popular", 0.2, 0.2)]
     terms = Terms(k=2, expected_loss=0.01)
-    played = replace(play(scores, terms, range(2)), joules=3600.0, joules_of_all_folds=7200.0)
+    result = replace(
+        select_in_order(scores, terms, range(2)), joules=3600.0, joules_of_all_folds=7200.0
+    )
     race = ContenderRace(
-        contenders=scores, terms=terms, played=played, specs=[run.spec for run in two]
+        contenders=scores, terms=terms, result=result, specs=[run.spec for run in two]
     )
     found = describe_selection(race, MADE_WITH, replayed=False)
     for words in (

@@ -14,7 +14,7 @@ from ecv_core.jobs.plans.select import begin
 from ecv_core.papers.figure_file import write_figure
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Scores
-from ecv_core.selection.replay import play
+from ecv_core.selection.replay import select_in_order
 from ecv_core.selection.rounds import Terms
 from ecv_core.store.store import open_store
 from tests.jobs.plans.test_select import go, specs
@@ -34,13 +34,13 @@ def race():
         )
     terms = Terms(k=4, higher_is_better=True, has_worst_score=True, expected_loss=0.001)
     return ContenderRace(
-        contenders=contenders, terms=terms, played=play(contenders, terms, range(4))
+        contenders=contenders, terms=terms, result=select_in_order(contenders, terms, range(4))
     )
 
 
 def test_the_race_has_a_step_for_each_round_and_ends_with_the_answer(race):
     chart = moving_race(race)
-    rounds = len(race.played.rounds)
+    rounds = len(race.result.rounds)
     assert len(chart.sentences) == len(chart.make(dark=False)) == 1 + rounds
     assert "best" in chart.sentences[-1]
     assert "k = 4" in chart.subtitle
@@ -52,7 +52,7 @@ def test_the_page_plays_in_light_and_dark_and_its_text_is_text(race):
     assert HOSTILE not in page
     text = re.search(r'<script type="application/json" id="steps">(.*?)</script>', page).group(1)
     steps = json.loads(text)
-    assert len(steps["light"]) == len(steps["dark"]) == 1 + len(race.played.rounds)
+    assert len(steps["light"]) == len(steps["dark"]) == 1 + len(race.result.rounds)
     inks = {steps[look][0]["layout"]["font"]["color"] for look in ("light", "dark")}
     assert len(inks) == 2
 

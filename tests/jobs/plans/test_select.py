@@ -19,8 +19,8 @@ from ecv_core.jobs.manager import RunManager
 from ecv_core.jobs.plan_runs import PlanRuns
 from ecv_core.jobs.plans.run import RunPlan
 from ecv_core.jobs.plans.select import (
+    SelectionState,
     SelectPlan,
-    Standing,
     begin,
     comparable_contenders,
     compute_selection,
@@ -32,7 +32,7 @@ from ecv_core.records.errors import InputError, RunError
 from ecv_core.records.run import FoldResult, RunState
 from ecv_core.records.spec import RunSpec
 from ecv_core.selection.contenders import parse_contender
-from ecv_core.selection.replay import play
+from ecv_core.selection.replay import select_in_order
 from ecv_core.selection.rounds import Budget, Terms
 from ecv_core.store.ownership import this_process
 from ecv_core.store.plans import SELECTION, stored_plan
@@ -75,15 +75,15 @@ def specs(*algorithms: str) -> list[tuple[str, RunSpec]]:
     return [(one, make_spec(dataset="synthetic", algorithm=one)) for one in algorithms]
 
 
-def look(store: Store, selection_id: str) -> Standing:
+def look(store: Store, selection_id: str) -> SelectionState:
     """Where a selection is now."""
     record = stored_plan(store, SELECTION, selection_id)
-    return SelectPlan.of(record).standing(results_of(store, record))
+    return SelectPlan.of(record).state_after(results_of(store, record))
 
 
 def go(
     store: Store, selection_id: str, fold: Callable[..., FoldResult] = apart, most: int = 100
-) -> Standing:
+) -> SelectionState:
     """Go on until it is decided, or `most` folds have been computed."""
     record = stored_plan(store, SELECTION, selection_id)
     for _ in range(most):
@@ -97,8 +97,8 @@ def test_each_contender_runs_only_the_folds_it_needs(store: Store) -> None:
     assert found.decided
     assert found.folds_needed == (1, 1, 1)
     assert [run.spec.only_folds for run in store.runs()] == [(0,), (0,), (0,)]
-    assert found.played.joules == 30
-    assert found.played.joules_of_all_folds == 300
+    assert found.result.joules == 30
+    assert found.result.joules_of_all_folds == 300
     said = found.sentence(["Popularity", "ItemKNN", "EASE"], "Synthetic")
     assert said.startswith("EASE is best on Synthetic: ")
     assert "10 % of the energy. ItemKNN" in said
@@ -121,7 +121,7 @@ def test_the_next_fold_is_the_one_the_round_lacks(store: Store) -> None:
     assert look(store, selection_id).missing_turn == (0, 0)
     assert go(store, selection_id, most=1).missing_turn == (1, 0)
     before = look(store, selection_id)
-    assert before.played is None
+    assert before.result is None
     assert before.sentence(["a", "b"]) == "Every contender needs its first fold: 1 of 2 ran."
 
 
@@ -215,9 +215,9 @@ def test_a_contender_that_another_program_computes_is_left_to_it(store: Store) -
 def test_cancelled_in_the_middle_it_says_what_is_known(store: Store) -> None:
     found = go(store, begin(store, specs("item-knn", "ease"), TERMS), close, most=4)
     assert not found.decided
-    assert found.played is not None
-    assert len(found.played.rounds) == 2
-    gap = next(iter(found.played.rounds[-1].gaps.values()))
+    assert found.result is not None
+    assert len(found.result.rounds) == 2
+    gap = next(iter(found.result.rounds[-1].gaps.values()))
     assert gap.low < 0 < gap.high
     assert "leads after 2 folds; 1 other can still win." in found.sentence(["ItemKNN", "EASE"])
 
@@ -246,14 +246,14 @@ def test_it_stops_where_its_replay_on_all_scores_stops(seed: int, until: str) ->
     terms = Terms(k=10, until=until)
     plan, known = SelectPlan(named, terms), InMemory()
     asked = played(plan, lambda spec, index: folds[spec.algorithm, index], known=known)
-    found = plan.standing(known)
+    found = plan.state_after(known)
     everything = InMemory()
     everything.elsewhere = {(s, i): folds[s.algorithm, i] for _, s in named for i in range(10)}
-    whole = plan.standing(everything)
-    replay = play(whole.scores, terms, range(10))
+    whole = plan.state_after(everything)
+    replay = select_in_order(whole.scores, terms, range(10))
     assert found.missing_turn is None
-    assert found.played is not None
-    assert found.played.verdict == replay.verdict
+    assert found.result is not None
+    assert found.result.verdict == replay.verdict
     assert found.folds_needed == replay.folds_used
     assert len(asked) == sum(replay.folds_used)  # and nothing else was computed
 
@@ -296,10 +296,10 @@ def test_what_is_likely_to_follow_is_begun_first_and_decides_nothing() -> None:
     for places in (1, 6):
         plan, plan_runs = SelectPlan(named, TERMS), InMemory()
         played(plan, duel, known=plan_runs, places=places)
-        found = plan.standing(plan_runs)
+        found = plan.state_after(plan_runs)
         if places == 1:
             alone = found
-    assert found.played.verdict == alone.played.verdict
+    assert found.result.verdict == alone.result.verdict
     assert found.folds_needed == alone.folds_needed
 
 
@@ -311,9 +311,9 @@ def test_a_budget_holds_on_several_places_in_any_unit(amount: str) -> None:
     for places in (1, 4):
         plan, plan_runs = SelectPlan(named, terms), InMemory()
         played(plan, duel, known=plan_runs, places=places)
-        found.append(plan.standing(plan_runs))
+        found.append(plan.state_after(plan_runs))
     assert found[0].folds_needed == found[1].folds_needed
-    assert found[0].played.verdict == found[1].played.verdict
+    assert found[0].result.verdict == found[1].result.verdict
 
 
 @pytest.mark.slow
@@ -418,7 +418,7 @@ def test_a_selection_that_cannot_be_worked_out_fails_and_the_queue_goes_on(
     def broken(*args: object) -> None:
         raise ZeroDivisionError("by zero")
 
-    monkeypatch.setattr(SelectPlan, "standing", broken)
+    monkeypatch.setattr(SelectPlan, "state_after", broken)
     manage(apart_in_a_worker)
     soon(lambda: not store.active())
     assert store.run(run_id).state is RunState.FAILED
