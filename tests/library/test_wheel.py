@@ -143,6 +143,7 @@ def test_the_dashboard_starts_from_the_wheel(bare: Path, tmp_path: Path) -> None
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     environment = {name: value for name, value in os.environ.items() if name[:4] != "ECV_"}
+    environment.pop("PYTHONPATH", None)  # the dashboard is that of the wheel
     words = [str(bare / "bin" / "ecv"), "dashboard", "--headless", f"--port={port}"]
     with subprocess.Popen(words, cwd=tmp_path, env=environment | {"HOME": str(tmp_path)}) as server:
         try:
