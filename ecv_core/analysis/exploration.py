@@ -67,20 +67,23 @@ def _orders_and_setting(scores: Scores, rule: SetRule) -> tuple[exact.Orders, fl
     sets_for_rule = FoldSets(
         folds=subsets.scores,
         means=subsets.means,
+        # Two functions, which only some rules call: the half widths of Student's t at a confidence,
+        # and which folds each set contains.
         half_widths=subsets.half_widths,
         contains_fold=subsets.lattice.contains,
         users=scores.users,
+        # Models that are quick to fit, whose scores on all folds tell how easy each fold is.
         cheap_models=scores.cheap_models,
     )
-    # An order of the folds goes from set to set, by one fold more at each step. The rule says of
-    # each step the threshold: it stops there where its setting is at least that. `steps.setting`
-    # is what this rule is set to.
+    # An order of the folds is a path from set to set that adds one fold at each step. The rule
+    # gives a threshold for each step, and stops there if its setting, `steps.setting`, is at least
+    # that.
     steps = rule.steps(sets_for_rule)
     if steps.means is not None:  # the rule's own estimates of the k-fold mean
         subsets = subsets.with_means(steps.means)
     orders = exact.Orders(
         subsets,
-        steps.half_widths,
+        steps.half_widths,  # one for each set, at the confidence of the rule's own interval
         steps.threshold_of_step,
         earliest_stop=first_stop(rule),
         costs=scores.costs,

@@ -83,8 +83,8 @@ def signed_rank_p(differences: ArrayLike, *, rounding: ArrayLike = 0.0) -> float
     values = values[differs]
     if not len(values):
         return 1.0
-    # The test looks at signs and at ranks of sizes, so that the number of its tie may stand for a
-    # size.
+    # The test looks only at the signs and at the ranks of the sizes. So a size may be replaced by
+    # the number of its tie, which ranks in the same way.
     ties = _ties(np.abs(values), rounding_of_pair[differs])
     return float(scipy.stats.wilcoxon(np.sign(values) * ties).pvalue)
 
@@ -128,18 +128,20 @@ def randomization_p(differences: ArrayLike, *, flips: int = FLIPS) -> float:
     if not len(values):
         return 1.0
     observed = abs(float(values.sum()))
-    # Sums that only rounding keeps from the one observed count as extreme as it is.
-    least_extreme = observed - 1e-12 * float(np.abs(values).sum())
+    # A sum that equals the observed one up to rounding counts as extreme, so the limit is a little
+    # below the observed sum.
+    least_extreme_sum = observed - 1e-12 * float(np.abs(values).sum())
     rng = np.random.default_rng(0)
     flips_per_block = max(1, BLOCK_CELLS // len(values))
-    extreme = 1  # the signs as they are
+    extreme_draws = 1  # the signs as they were observed count as a draw of their own
     for start in range(0, flips, flips_per_block):
-        drawn = min(flips_per_block, flips - start)
-        is_positive = rng.integers(2, size=(drawn, len(values)), dtype=np.int8)
+        flips_of_block = min(flips_per_block, flips - start)
+        # A row is a draw of all signs, a column is a pair.
+        is_positive = rng.integers(2, size=(flips_of_block, len(values)), dtype=np.int8)
         # A sign is 2 * is_positive - 1, so this is the sum of the values with their signs.
         sums = 2 * (is_positive @ values) - values.sum()
-        extreme += int((np.abs(sums) >= least_extreme).sum())
-    return extreme / (flips + 1)
+        extreme_draws += int((np.abs(sums) >= least_extreme_sum).sum())
+    return extreme_draws / (flips + 1)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

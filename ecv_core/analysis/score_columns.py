@@ -68,7 +68,7 @@ _BOOKKEEPING_FILLERS = frozenset(
 _UNITS_OF_TIME = frozenset({"s", "ms"})
 """They make a column of times of 'fit (s)', but not of one that is called 'S' alone."""
 _SPREADS = frozenset(words_of("std stdv sd stdev stddev sem stderr se var variance deviation"))
-_DATA_OF_BOOSTING = frozenset(words_of("train training valid test"))
+_SAMPLES_OF_BOOSTING = frozenset(words_of("train training valid test"))
 """What `cv` of programs for boosting calls the samples that a column is of."""
 _CENTRES = frozenset(
     words_of("mean avg average median total sum min max minimum maximum overall all count rank ø")
@@ -212,8 +212,10 @@ def is_mean_of_boosting(name: str, names: Iterable[str]) -> bool:
     words = words_of(name)
     if words[-1:] != ["mean"]:
         return False
+    # `xgboost.cv` writes 'test-rmse-mean', and beside it 'test-rmse-std'. So the words before
+    # 'mean' name samples or a metric, and another column has the same words before a spread.
     measured = words[:-1]
-    if _DATA_OF_BOOSTING.isdisjoint(measured) and metric_named(name) is None:
+    if _SAMPLES_OF_BOOSTING.isdisjoint(measured) and metric_named(name) is None:
         return False
     for other in names:
         words_of_other = words_of(other)

@@ -38,8 +38,8 @@ _NOTES_OF_MLFLOW = {
 }
 _NOTES_OF_TRACKERS = {"W&B": _NOTES_OF_WANDB, "MLflow": _NOTES_OF_MLFLOW}
 """Columns that the page of a tracker exports of every run, beside its parameters and metrics."""
-_TELLING_NOTES = {"W&B": {"Name", "State"}, "MLflow": {"Name", "Run ID", "Status"}}
-"""Those of them by which the export of a tracker is known."""
+_SIGNS_OF_TRACKERS = {"W&B": {"Name", "State"}, "MLflow": {"Name", "Run ID", "Status"}}
+"""Those of them by which the export of a tracker is recognised."""
 _OPTUNA_ATTRIBUTE = "user_attrs_"
 """Columns of what a user keeps with a trial begin with this."""
 _FINISHED = frozenset(
@@ -76,10 +76,11 @@ def _with_usual_columns(table: pa.Table, file: str) -> TablePart:
         return _runs_of_mlflow(table)
     if is_optuna(names):
         return _trials_of_optuna(table, file)
-    for tracker, telling_notes in _TELLING_NOTES.items():
-        if telling_notes.issubset(names):
-            return _runs_of_page(table, tracker)
-    return TablePart(table, [])
+    # What is exported from a tracker's web page has no prefixes, but columns that only it writes.
+    for tracker, signs in _SIGNS_OF_TRACKERS.items():
+        if signs.issubset(names):
+            return _runs_of_web_page(table, tracker)
+    return TablePart(table, left_out=[])
 
 
 def _finished_runs(table: pa.Table, file: str) -> TablePart:
@@ -92,9 +93,9 @@ def _finished_runs(table: pa.Table, file: str) -> TablePart:
     """
     import pyarrow as pa
 
-    column = _column_of_states(table)
-    if column is None:
-        return TablePart(table, [])
+    column = _column_with_unfinished_runs(table)
+    if column is None:  # nothing is left out
+        return TablePart(table, left_out=[])
     states = texts_of(table, column)
     unfinished_states = list(filter(_is_unfinished, states))
     shown = listed(sorted(set(unfinished_states)))
@@ -110,12 +111,13 @@ def _finished_runs(table: pa.Table, file: str) -> TablePart:
     return TablePart(table.filter(is_finished), [left_out])
 
 
-def _column_of_states(table: pa.Table) -> str | None:
-    """The column that says which runs have finished; None where there is none, or all have."""
+def _column_with_unfinished_runs(table: pa.Table) -> str | None:
+    """The column that says which runs have not finished; None if there is none, or all have."""
     for name in filter(names_states, table.column_names):
         states = texts_of(table, name)
         words = set(map(_state_word, states))
-        # Any other word, such as 'Ohio', shows that the column is not of the states of runs.
+        # Any other word, such as 'Ohio', shows that the column is not of the states of runs. A
+        # column in which all runs have finished leaves none of them out, and is of no interest.
         if words <= _FINISHED | _UNFINISHED and not words <= _FINISHED:
             return name
     return None
@@ -145,8 +147,8 @@ def _runs_of_mlflow(table: pa.Table) -> TablePart:
     return TablePart(runs, _notes_words(others, "MLflow notes of every run"))
 
 
-def _runs_of_page(table: pa.Table, tracker: str) -> TablePart:
-    """The columns that the page of a tracker does not write of itself.
+def _runs_of_web_page(table: pa.Table, tracker: str) -> TablePart:
+    """The columns that a tracker's web page does not add to every export by itself.
 
     Its column 'User' has who started a run, and none of the users who are scored.
     """

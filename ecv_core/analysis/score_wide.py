@@ -91,21 +91,22 @@ def rows_of_wide(
         raise InputError(f"the first line of {file} must name its columns, but has numbers")
     metric_part = rows_of_one_metric(table, table.column_names, file, metric)
     table = metric_part.table
-    # One column may label the rows, be it with contenders or with folds; its values say which.
+    # One column may label the rows. Whether it names contenders or folds, its values say.
     label_column = roles.get("contender") or roles.get("fold") or _label_column(table)
     columns = _possible_score_columns(table, label_column, file)
-    if not roles:  # a column called 'contender' or 'fold' says that rows are no rounds
+    # A column called 'contender' or 'fold' says that the rows are no rounds of boosting.
+    if not roles:
         _check_not_rounds_of_boosting(columns.names, table.column_names, file)
     if label_column is not None and _rows_are_contenders(table, roles, label_column, columns.names):
         rows = _rows_of_contender_rows(table, label_column, columns.names, file, metric)
     else:
         rows = _rows_of_fold_rows(table, label_column, columns, file, metric)
     rows = replace(rows, left_out=[*metric_part.left_out, *columns.left_out, *rows.left_out])
-    return _of_metric(rows, metric_part.metric_clue)
+    return _with_metric_of_clue(rows, metric_part.metric_clue)
 
 
-def _of_metric(rows: ScoreRows, clue: MetricClue | None) -> ScoreRows:
-    """The same rows, whose metric is what the clue names; None for no clue."""
+def _with_metric_of_clue(rows: ScoreRows, clue: MetricClue | None) -> ScoreRows:
+    """The same rows, whose metric is the one that the clue names; unchanged without a clue."""
     if clue is None:
         return rows
     return replace(rows, metric=clue.name, clues=[clue])
@@ -242,8 +243,11 @@ def _rows_of_cells(
         InputError: For a cell that is no number.
     """
     _check_numbers(table, columns.names, file)
+    # The scores of the whole first column come first, then those of the second one, and so on.
+    # `labels_of_cells` gives the labels of all cells in the same order.
     scores = [numbers_of(table, name, file) for name in columns.names]
-    # Cut as `labels_of` cuts those of rows: a name is the same whichever way the table is turned.
+    # Names of columns are cut to the same length as `labels_of` cuts the labels of rows. So a name
+    # stays the same if the table is transposed.
     cut_names = [name[:SHOWN].strip() for name in columns.names]
     if label_column is None:
         row_labels = distinct_labels([str(row + 1) for row in range(len(table))])
@@ -255,7 +259,7 @@ def _rows_of_cells(
         scores=np.concatenate(scores),
         left_out=columns.left_out,
     )
-    return _of_metric(rows, columns.metric_clue)
+    return _with_metric_of_clue(rows, columns.metric_clue)
 
 
 def _label_column(table: pa.Table) -> str | None:
@@ -331,7 +335,7 @@ def _fold_columns(names: Sequence[str], file: str, wanted: str | None) -> _Score
             f"{file} has one {listed(columns[:10])} per contender, and no folds; give a row per "
             f"contender and fold, with the columns {', '.join(COLUMNS)}"
         )
-    # No name tells what the columns are, so each is taken for a fold.
+    # No name says what the columns are, so each of them is taken for a fold.
     return _ScoreNames(columns, left_out)
 
 

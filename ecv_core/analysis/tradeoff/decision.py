@@ -92,7 +92,7 @@ def leave_one_dataset_out(
         if chosen is not None:
             setting = chosen.setting
             assert setting is not None  # a curve has a setting in each row
-            share_within = _share_within(curve, setting)
+            share_within = _share_of_close_orders(curve, setting)
         check = CarryOver(
             dataset=dataset,
             setting=setting,
@@ -103,10 +103,10 @@ def leave_one_dataset_out(
     return checks
 
 
-def _share_within(curve: Curve, setting: float) -> float:
+def _share_of_close_orders(curve: Curve, setting: float) -> float:
     """The share of orders that end close enough, of a curve that has it."""
     share_within = curve.at(setting).within
-    assert share_within is not None
+    assert share_within is not None  # the curves here were all worked out with a `within_percent`
     return share_within
 
 
@@ -124,6 +124,7 @@ class Option:
     systems_keeping_promise: int
     """How many systems keep the promise one by one; the promise is about their average."""
     sampled: bool
+    """Whether the numbers are of drawn orders; otherwise all orders are counted."""
     checks: tuple[CarryOver, ...]
     """One per dataset left out; empty with fewer than two datasets."""
 
@@ -262,21 +263,23 @@ _LEAST_SAVING_PERCENT = 1e-6
 
 
 def _option(
-    candidate: RuleCurve, outcome: Outcome, systems: Sequence[Scores], share: float
+    candidate: RuleCurve, outcome: Outcome, systems: Sequence[Scores], promised_share: float
 ) -> Option:
     """Describe a rule at its cheapest setting, with how the setting carries over to other data."""
     assert outcome.setting is not None  # a curve has a setting in each row
-    curves = list(candidate.curves.values())
+    curves = list(candidate.curves.values())  # one for each system, in the same order
+    # A system keeps the promise if the promised share of its fold orders ends close enough to its
+    # k-fold mean.
     systems_keeping_promise = 0
     for curve in curves:
-        if _share_within(curve, outcome.setting) >= share - ROUNDING:
+        if _share_of_close_orders(curve, outcome.setting) >= promised_share - ROUNDING:
             systems_keeping_promise += 1
     return Option(
         rule=candidate.rule,
         outcome=outcome,
         systems_keeping_promise=systems_keeping_promise,
-        sampled=candidate.sampled,
-        checks=tuple(leave_one_dataset_out(systems, curves, share)),
+        sampled=candidate.sampled,  # whether the curve is of drawn orders instead of all of them
+        checks=tuple(leave_one_dataset_out(systems, curves, promised_share)),
     )
 
 

@@ -142,10 +142,12 @@ class _RuleInOrders(NamedTuple):
 
     def means_at_stop(self, alpha: float) -> Floats:
         """The mean at the stop of each order; shape (orders,)."""
-        # Folds before the stop, which is the next one; the last fold ends an order in any case.
+        # In each order, a column, the folds are counted at which the rule has not stopped yet. That
+        # count is also the row of the fold at which it stops. The last fold is not counted, because
+        # it ends an order whatever the rule says.
         folds_before_stop = np.count_nonzero(self.least_alphas[:-1] > alpha, axis=0)
-        orders = np.arange(self.means.shape[1])
-        return self.means[folds_before_stop, orders]
+        columns = np.arange(self.means.shape[1])
+        return self.means[folds_before_stop, columns]
 
 
 def _rule_in_orders(scores_in_order: Floats) -> _RuleInOrders:
@@ -154,11 +156,13 @@ def _rule_in_orders(scores_in_order: Floats) -> _RuleInOrders:
     Args:
         scores_in_order: As the folds come; shape (orders, k).
     """
+    # Until the arrays are transposed at the end, their rows are orders and their columns are folds.
     means, deviations = running_means_and_deviations(scores_in_order)
     # The k-fold mean is the same in every order, to the last digit.
     means[:, -1] = fmean(scores_in_order[0].tolist())
     least_alpha_to_stop = least_alphas(deviations, _CONFIDENCE)
-    # An order has stopped by a fold at the least alpha of this fold and of those before it.
+    # The rule stops at a fold if its alpha is at least `least_alpha_to_stop` there. It has stopped
+    # by a fold if it stops there or at any earlier fold, so the least of these alphas is enough.
     least_alpha_to_have_stopped = np.minimum.accumulate(least_alpha_to_stop, axis=1)
-    # Copied, so that the orders at one fold lie side by side in memory.
+    # Rows become folds, and are copied, so that the orders at one fold lie side by side in memory.
     return _RuleInOrders(means.T.copy(), least_alpha_to_have_stopped.T.copy())
