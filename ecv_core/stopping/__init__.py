@@ -195,9 +195,12 @@ def cheap_model_ids(spec: RunSpec) -> tuple[str, ...]:
     params = dict(spec.rule_params)
     ids = []
     for parameter in rule.parameters:
-        if parameter.ids:  # its value is ids of algorithms, with commas between them
+        # `parameter.ids` is true of a parameter whose value is a text of the ids of algorithms,
+        # such as 'popular,item-knn'. These are quick to fit, and their scores on all folds tell the
+        # rule how easy each fold is.
+        if parameter.ids:
             ids += str(params.get(parameter.name, "")).split(",")
-    return tuple(filter(None, ids))
+    return tuple(filter(None, ids))  # a text without ids is split into one empty text
 
 
 def folds_planned(spec: RunSpec) -> tuple[int, int]:
@@ -307,14 +310,14 @@ def interval_after_stop(spec: RunSpec, scores: Sequence[float]) -> Interval | No
         Student's t where the rule looks at no score; None where there is none.
     """
     rule = RULES.get(spec.rule)
-    first = 1  # of a rule that is not known here
+    first_look = 1  # of a rule that is not known here
     if rule is not None:
         if not rule.decides_by_scores:  # no score had a say in where it stopped
             return uncertainty_of(scores, spec.confidence, spec.overlap)
-        first = first_stop(rule.build(spec))
+        first_look = first_stop(rule.build(spec))
     return stop_interval(
         scores,
-        first=first,
+        first_look=first_look,
         k=spec.max_folds,
         confidence=spec.confidence,
         overlap=spec.overlap,

@@ -151,35 +151,30 @@ def adjusted_means(
     Source: regression estimator, Cochran (1977, chapter 7); control variates with estimated
         coefficients, Lavenberg, Welch (1981).
     """
-    # Arrays have a row for each set of folds; deviations and what is predicted, a column per fold.
-    # What the cheap models predict of each fold's mean (Z), by a regression in each set of folds.
-    # A covariance that is not known, as of a fold with a single user, predicts nothing.
+    # The cheap models ran all folds, and their scores tell how easy each fold is. From these a
+    # regression predicts the mean of every fold. In each set of folds, the corrected mean is
+    #     mean of the set's scores - weight * (mean prediction in the set - mean prediction of all).
+    # Arrays have a row for each set, and where they are of folds a column for each fold.
     moments = _moments_with(cheap_models, values, sets)
+    # A covariance that is not known, as of a fold with a single user, predicts nothing.
     regression = _Regression.of(np.nan_to_num(moments.covariances))
     predictions = regression.slopes @ cheap_models.fold_means
-    predicted_variance = _variance_beyond_users(predictions, regression.slopes, cheap_models)
+    prediction_variance = _prediction_variance_beyond_users(
+        predictions, regression.slopes, cheap_models
+    )
 
-    # How far the prediction counts: as far as folds deviate from their mean as predicted.
+    # The weight is high where the scores of a set's folds deviate from their mean in the same way
+    # as the predictions do.
     plain_means = _set_means(scores, sets)
     predicted_means = _set_means(predictions, sets)
     deviations = np.where(sets, scores - plain_means[:, None], 0.0)
     predicted_deviations = np.where(sets, predictions - predicted_means[:, None], 0.0)
-    weights = _weights(regression, predicted_variance, deviations, predicted_deviations)
+    weights = _weights(regression, prediction_variance, deviations, predicted_deviations)
     # A correction needs more degrees of freedom than slopes that were estimated.
     freedom_if_corrected = _residual_variance(moments, weights, regression.slopes).freedom
     weights = np.where(freedom_if_corrected > regression.rank + 1, weights, 0.0)
 
-    # The residual variance. Slopes that are estimated take degrees of freedom, and err the more the
-    # less the folds of a set are like all folds, which is their leverage.
-    residual = _residual_variance(moments, weights, regression.slopes)
-    freedom = residual.freedom
-    freedom_beside_slopes = np.maximum(freedom - regression.rank, 1)
-    freedom_beside_slopes = np.where(weights > 0, freedom_beside_slopes, freedom)
-    leverage = _leverage(regression, cheap_models.fold_means, sets, freedom_beside_slopes)
-    allowance_for_slopes = freedom / freedom_beside_slopes + weights**2 * leverage
-    by_users = residual.variance * allowance_for_slopes + weights**2 * predicted_variance
-
-    # A set of easy folds has a prediction above that of all folds, and is corrected downwards.
+    # A set of easy folds has a higher mean prediction than all folds, and is corrected downwards.
     means = plain_means - weights * (predicted_means - predictions.mean(axis=1))
     sizes = sets.sum(axis=1)
     holds_all_folds = sizes == len(scores)
@@ -190,13 +185,17 @@ def adjusted_means(
     variance_of_means = variance_of_squared_deviations(
         squared_deviations, sizes, size_of_means=np.abs(plain_means)
     )
+    by_users = _variance_with_estimated_slopes(
+        moments, regression, weights, cheap_models.fold_means, sets
+    )
     return AdjustedMeans(
         means=means,
         weights=weights,
         variance=FoldVariance(
             sizes=sizes,
-            by_users=by_users,
-            users_freedom=freedom_beside_slopes,
+            # The weighted prediction itself varies by more than its users explain.
+            by_users=by_users.variance + weights**2 * prediction_variance,
+            users_freedom=by_users.freedom,
             of_fold_means=variance_of_means,
         ),
     )
@@ -251,15 +250,15 @@ class _Regression:
         )
 
 
-def _variance_beyond_users(
+def _prediction_variance_beyond_users(
     predictions: Floats, slopes: Floats, cheap_models: CheapModels
 ) -> Floats:
-    """How much more Z varies from fold to fold than its users explain; shape (sets,).
+    """How much more the predictions vary from fold to fold than users explain; shape (sets,).
 
     It is what all users of a fold share with the cheap models only.
 
     Args:
-        predictions: The fold means of Z; shape (sets, k).
+        predictions: The predicted fold means; shape (sets, k).
         slopes: Shape (sets, predictors).
         cheap_models: The cheap models.
     """
@@ -288,7 +287,7 @@ def _set_means(values: Floats, sets: FoldsOfSets) -> Floats:
 
 def _weights(
     regression: _Regression,
-    predicted_variance: Floats,
+    prediction_variance: Floats,
     deviations: Floats,
     predicted_deviations: Floats,
 ) -> Floats:
@@ -300,7 +299,7 @@ def _weights(
     with np.errstate(invalid="ignore", divide="ignore"):
         covariance = _PRIOR_FOLDS * regression.explained
         covariance += (deviations * predicted_deviations).sum(axis=1)
-        variance = _PRIOR_FOLDS * (regression.explained + predicted_variance)
+        variance = _PRIOR_FOLDS * (regression.explained + prediction_variance)
         variance += (predicted_deviations**2).sum(axis=1)
         weights = covariance / variance
     return np.clip(np.nan_to_num(weights), 0, 1)
@@ -317,6 +316,32 @@ def _residual_variance(moments: UserMoments, weights: Floats, slopes: Floats) ->
     model_weight = np.ones((len(weights), 1))
     predictor_weights = -weights[:, None] * slopes
     return moments.variance_of(np.concatenate([model_weight, predictor_weights], axis=1))
+
+
+def _variance_with_estimated_slopes(
+    moments: UserMoments,
+    regression: _Regression,
+    weights: Floats,
+    fold_means: Floats,
+    sets: FoldsOfSets,
+) -> VarianceByUsers:
+    """The part of the variance of a fold's corrected mean that the users' residuals explain.
+
+    Args:
+        moments: The moments of the model and the predictors.
+        regression: The regression of each set.
+        weights: The weights of the prediction; shape (sets,).
+        fold_means: The fold means of the predictors; shape (predictors, k).
+        sets: Shape (sets, k).
+    """
+    residual = _residual_variance(moments, weights, regression.slopes)
+    # Each slope that is estimated takes a degree of freedom, if the correction counts at all.
+    freedom = np.maximum(residual.freedom - regression.rank, 1)
+    freedom = np.where(weights > 0, freedom, residual.freedom)
+    # The errors of the slopes add more, the less the folds of a set are like all folds: leverage.
+    leverage = _leverage(regression, fold_means, sets, freedom)
+    allowance_for_slopes = residual.freedom / freedom + weights**2 * leverage
+    return VarianceByUsers(residual.variance * allowance_for_slopes, freedom)
 
 
 def _leverage(

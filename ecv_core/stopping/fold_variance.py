@@ -171,12 +171,14 @@ def _sums_between(scores: _ScoresByPattern, in_set: Floats) -> Floats:
         scores: The scores of every model.
         in_set: 1 for a fold in a set, else 0; shape (sets, folds).
     """
-    models = len(scores.scores)
-    between = np.zeros((len(in_set), models, models))
+    models = len(scores.values)
+    sums = np.zeros((len(in_set), models, models))
     for a, b in itertools.combinations_with_replacement(range(models), 2):
-        between[:, a, b] = in_set @ scores.products_about_fold_means(a, b)
-        between[:, b, a] = between[:, a, b]
-    return between
+        # The products of two models have a sum for each fold, of shape (folds,). The product with
+        # the 1 and 0 of `in_set`, of shape (sets, folds), adds up those of the folds in each set.
+        sums[:, a, b] = in_set @ scores.products_about_fold_means(a, b)
+        sums[:, b, a] = sums[:, a, b]
+    return sums
 
 
 def _sums_within_by_pairs(
@@ -192,7 +194,7 @@ def _sums_within_by_pairs(
         sets: As for `user_moments`.
         patterns: The patterns of the users.
     """
-    models = len(scores.scores)
+    models = len(scores.values)
     pairs = _Pairs.of(patterns)
     within = np.zeros((len(sets), models, models))
     if pairs.common_users.any():  # else nobody is in two folds, and all sums are 0
@@ -330,7 +332,7 @@ class _Pairs:
 class _ScoresByPattern:
     """The scores of some models, the users of one pattern side by side."""
 
-    scores: Floats
+    values: Floats
     """The fold's mean where a user is not in a fold; shape (models, folds, users)."""
     fold_means: Floats
     """Shape (models, folds, 1)."""
@@ -346,16 +348,16 @@ class _ScoresByPattern:
         fold_means = np.nansum(values, axis=2, dtype=np.float64, keepdims=True)
         fold_means /= np.maximum(users_in_fold, 1)
         # A missing score is set to the mean of its fold: it deviates by 0, and adds to no sum.
-        scores = np.where(is_scored, values, fold_means)
+        filled_values = np.where(is_scored, values, fold_means)
         return cls(
-            scores=np.take(scores, users_by_pattern, axis=2),
+            values=np.take(filled_values, users_by_pattern, axis=2),
             fold_means=fold_means,
             pattern_of_user=patterns.of_user[users_by_pattern],
         )
 
     def _blocks(self) -> Iterator[slice]:
         """Users, as many at once as the cache of a processor holds the scores of."""
-        models, folds, users = self.scores.shape
+        models, folds, users = self.values.shape
         users_at_once = max(1, _CACHED // (models * folds))
         for start in range(0, users, users_at_once):
             yield slice(start, start + users_at_once)
@@ -370,10 +372,10 @@ class _ScoresByPattern:
         Returns:
             Shape (folds,).
         """
-        sums = np.zeros(self.scores.shape[1])
+        sums = np.zeros(self.values.shape[1])
         for block in self._blocks():
-            distances = self.scores[a, :, block] - self.fold_means[a]
-            other_distances = self.scores[b, :, block] - self.fold_means[b]
+            distances = self.values[a, :, block] - self.fold_means[a]
+            other_distances = self.values[b, :, block] - self.fold_means[b]
             sums += (distances * other_distances).sum(axis=1)
         return sums
 
@@ -390,8 +392,8 @@ class _ScoresByPattern:
         """
         sums = np.zeros(pairs.in_both.shape)
         for block in self._blocks():
-            scores = self.scores[a, :, block]
-            other_scores = self.scores[b, :, block]
+            scores = self.values[a, :, block]
+            other_scores = self.values[b, :, block]
             # The users of a pattern stand side by side, so that their products can be added up from
             # the pattern's first user on.
             pattern_of_user = self.pattern_of_user[block]

@@ -187,13 +187,13 @@ _SIMULATED = {
 
 
 def stop_interval(
-    scores: Sequence[float], *, first: int, k: int, confidence: float, overlap: float = 0.0
+    scores: Sequence[float], *, first_look: int, k: int, confidence: float, overlap: float = 0.0
 ) -> Interval | None:
     """The interval of the mean after these folds, however a rule came to end there.
 
     Args:
         scores: The scores of the folds used, at least one and at most k.
-        first: The first fold after which the rule could stop; the first look, at least 2.
+        first_look: The first fold after which the rule could stop; below 2, that counts as 2.
         k: Folds in all: the last look, where the run ends whatever the rule says.
         confidence: The confidence that the intervals of all these looks hold at once, in (0, 1).
         overlap: As `RunSpec.overlap`.
@@ -208,13 +208,16 @@ def stop_interval(
     """
     _, deviation = mean_and_deviation(scores)
     n = len(scores)
-    first = max(first, 2)
+    # One score has no deviation, so the first interval is that after two folds.
+    first_look = max(first_look, 2)
     # Equal scores do not tell how far others would be.
-    if n < first or deviation == 0:
+    if n < first_look or deviation == 0:
         return None
-    # One look among several holds at a higher confidence, so that all of them hold together.
-    confidence_of_look = 1 - look_level(first, k, confidence)
-    return mean_interval(scores, confidence_of_look, overlap)
+    # The intervals of all looks are to hold together. So each look may err less often than a single
+    # look may, and its interval has a higher confidence.
+    error_of_look = look_level(first_look, k, confidence)
+    # `overlap` widens the interval where folds hold out the same rows, as repeated splits do.
+    return mean_interval(scores, 1 - error_of_look, overlap)
 
 
 @lru_cache(maxsize=256)
@@ -231,7 +234,7 @@ def look_level(first: int, k: int, confidence: float) -> float:
         not known, with a standard error of 2 % of it (more for hundreds of folds).
     """
     if first == k:
-        return 1 - confidence  # a single look may make all of the error
+        return 1 - confidence  # there is a single look, which may make all of the error
     level_in_hundred_thousandths = _SIMULATED.get(first, {}).get(k)
     if confidence == 0.95 and level_in_hundred_thousandths is not None:
         return level_in_hundred_thousandths / 1e5

@@ -95,7 +95,7 @@ def test_every_look_holds_at_once_with_the_confidence(first, k):
     for n in range(first, k + 1):
         seen = scores[:, :n]
         half = stop_interval(
-            [0.0, 1.0] * (n // 2) + [0.5] * (n % 2), first=first, k=k, confidence=0.95
+            [0.0, 1.0] * (n // 2) + [0.5] * (n % 2), first_look=first, k=k, confidence=0.95
         )
         # in units of the standard error, from an interval that is known
         spread = np.std([0.0, 1.0] * (n // 2) + [0.5] * (n % 2), ddof=1)
@@ -106,7 +106,7 @@ def test_every_look_holds_at_once_with_the_confidence(first, k):
 
 def test_a_single_look_is_students_t():
     scores = [0.3, 0.32, 0.29, 0.33]
-    assert stop_interval(scores, first=4, k=4, confidence=0.9) == mean_interval(scores, 0.9)
+    assert stop_interval(scores, first_look=4, k=4, confidence=0.9) == mean_interval(scores, 0.9)
     assert look_level(7, 7, 0.99) == pytest.approx(0.01)
 
 
@@ -118,5 +118,5 @@ def test_more_looks_cost_more_but_never_more_than_their_number():
 
 
 def test_before_the_first_look_there_is_no_interval():
-    assert stop_interval([0.3, 0.4], first=3, k=10, confidence=0.95) is None
-    assert stop_interval([0.3], first=1, k=10, confidence=0.95) is None
+    assert stop_interval([0.3, 0.4], first_look=3, k=10, confidence=0.95) is None
+    assert stop_interval([0.3], first_look=1, k=10, confidence=0.95) is None

@@ -78,7 +78,7 @@ def test_equal_scores_have_an_interval_of_exactly_no_width(score, n):
 @given(score=st.floats(-10, 10), n=st.integers(2, 10))
 def test_equal_scores_do_not_tell_how_uncertain_their_mean_is(score, n):
     assert uncertainty_of([score] * n, 0.95) is None
-    assert stop_interval([score] * n, first=2, k=10, confidence=0.95) is None
+    assert stop_interval([score] * n, first_look=2, k=10, confidence=0.95) is None
 
 
 def test_of_scores_that_differ_the_interval_is_shown():
