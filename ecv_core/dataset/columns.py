@@ -46,7 +46,7 @@ def read_ids(values: pa.Array, *, words_are_missing: bool = True) -> pa.Array:
             ) from error
         ids = _decode_and_cut(ids, limits.LONGEST_ID + 1)
     missing = pc.or_(pc.equal(ids, ""), pc.utf8_is_space(ids))
-    if words_are_missing:  # NULL, NA and the like are no ids
+    if words_are_missing:
         missing = pc.or_(missing, pc.is_in(ids, pa.array(_MISSING)))
     return pc.if_else(missing, pa.scalar(None, pa.string()), ids)
 
@@ -83,7 +83,7 @@ def _decode_and_cut(values: pa.Array, longest: int) -> pa.Array:
 def _parse_numbers(texts: pa.Array, *, decimal_comma: bool) -> pa.Array:
     """Numbers of texts without space around them; null where a text is none."""
     try:
-        return texts.cast(pa.float64())  # most columns need no more
+        return texts.cast(pa.float64())  # Most columns need no more than this.
     except pa.ArrowInvalid:
         pass
     # '3,5' is a number with a decimal comma in any file. '1,234' may be a thousand, and is one with
@@ -113,7 +113,8 @@ def read_seconds(values: pa.Array, unit: TimeUnit) -> Floats:
         seconds = read_numbers(values) / UNITS_A_SECOND[unit]
     elif unit is TimeUnit.EXCEL_DAYS:
         days = read_numbers(values) - _EXCEL_DAYS_TO_1970
-        seconds = np.round(days * _SECONDS_A_DAY)  # a day has no exact fractions
+        # A fraction of a day is not exact in binary, so seconds are rounded.
+        seconds = np.round(days * _SECONDS_A_DAY)
     else:
         seconds = _seconds_of_dates(values, unit)
     is_in_range = (seconds >= limits.EARLIEST) & (seconds < limits.LATEST)

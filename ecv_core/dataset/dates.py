@@ -47,7 +47,7 @@ _ZONES = (
 """Zones that are named, and how far they are from UTC."""
 _SPELLINGS = (
     (r"\s?Uhr$", ""),
-    (r"^[A-Za-z]{2,9}\.?,\s+", ""),  # the name of the day
+    (r"^[A-Za-z]{2,9}\.?,\s+", ""),  # The name of the day is left out.
     (r"(\d)\s?([AaPp])\.?[Mm]\.?$", r"\1 \2M"),
     (r"^(\d{1,2})[.\s-]+([A-Za-z\x{e4}]{3})[a-z]*[.,\s-]+(\d{4})", r"\3-\2-\1"),
     (r"^(\d{1,2})[.\s-]+([A-Za-z\x{e4}]{3})[a-z]*[.,\s-]+([0-6]\d)([\s,]|$)", r"20\3-\2-\1\4"),
@@ -80,7 +80,7 @@ def unix_seconds(texts: pa.Array, unit: TimeUnit) -> Floats:
         texts: Without space around them.
         unit: ISO, DAY_FIRST or MONTH_FIRST.
     """
-    moments = _parse(texts, "ISO8601")  # most files need no more
+    moments = _parse(texts, "ISO8601")  # Most files need no more than this.
     for date_format in _FORMATS:
         missing = np.isnat(moments)
         if not missing.any():
@@ -134,7 +134,7 @@ def date_orders(values: Sequence[str]) -> DateOrders:
     """
     texts = pa.array(values, pa.string())
     orders = [TimeUnit.ISO, TimeUnit.DAY_FIRST, TimeUnit.MONTH_FIRST]
-    if any("/" in value for value in values):  # as Americans write dates
+    if any("/" in value for value in values):  # Americans write dates so.
         orders = [TimeUnit.ISO, TimeUnit.MONTH_FIRST, TimeUnit.DAY_FIRST]
     counts = {}
     for order in orders:

@@ -49,7 +49,7 @@ def download(dataset: DatasetEntry, progress: Callable[[int, int], None]) -> Pat
     except Unreadable as error:
         reason = f"the downloaded file is not the dataset ({error})"
         raise _download_error(dataset, reason) from error
-    except OSError as error:  # the errors of requests are among them
+    except OSError as error:  # The errors of requests are OSErrors.
         raise _download_error(dataset, _reason(error)) from error
     return target
 
@@ -69,7 +69,8 @@ def _remove_stale_parts(target: Path) -> None:
 
 
 def _fetch(url: str, part: Path, progress: Callable[[int, int], None]) -> None:
-    import requests  # it takes a tenth of a second, and only a download needs it
+    # The import takes a tenth of a second, and only a download needs it.
+    import requests
 
     # The file is wanted as it is stored: a server may offer to unpack a .gz on the way.
     as_stored = {"Accept-Encoding": "identity"}

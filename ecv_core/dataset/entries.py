@@ -154,7 +154,8 @@ class DatasetEntry:
         if task.ranks:
             return {"users": self.users, "items": self.items, task.rows: self.interactions}
         # Ratings are kept as they are given, without pruning.
-        users, items, rows = self.rating_counts or (None, None, None)  # not known before it is read
+        # Counts of ratings are not known before the file is read.
+        users, items, rows = self.rating_counts or (None, None, None)
         return {"users": users, "items": items, task.rows: rows}
 
     def rows(self, task: Task) -> int | None:
@@ -228,7 +229,8 @@ def entry(dataset_id: str) -> DatasetEntry:
         return _in_memory[dataset_id]
     if synthetic.size_of(dataset_id):
         return _large_synthetic_entry(dataset_id)
-    entries = catalogue()  # last, as it reads folders
+    # The catalogue comes last, as it reads folders.
+    entries = catalogue()
     if dataset_id not in entries:
         raise UnknownName("dataset", dataset_id, entries)
     return entries[dataset_id]

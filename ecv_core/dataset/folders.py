@@ -29,7 +29,8 @@ def search_dirs() -> tuple[Path, ...]:
         if not name.strip():
             continue
         folder = Path(name).expanduser().absolute()
-        if os.path.isdir(folder) and folder not in folders:  # unlike Path.is_dir, it never raises
+        if os.path.isdir(folder) and folder not in folders:
+            # Unlike Path.is_dir, os.path.isdir never raises.
             folders.append(folder)
     return tuple(folders)
 

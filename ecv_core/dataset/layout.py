@@ -151,7 +151,8 @@ class Layout:
         has a role: all of them are learnt from.
         """
         new_roles = {role: place for role, place in roles.items() if place is not None}
-        if "target" in new_roles:  # of a table of samples, whose other columns are features
+        if "target" in new_roles:
+            # The file is a table of samples, whose other columns are features.
             return replace(self, roles=(("target", new_roles["target"]),))
         if len(set(new_roles.values())) < len(new_roles):
             raise InputError(

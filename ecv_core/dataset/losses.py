@@ -83,7 +83,8 @@ def loss_sentence(unused: Mapping[str, int], rows: int) -> str:
         return ""
     counts = Counter(unused)
     for reason in _NO_LOSS:
-        del counts[reason]  # a Counter lets one delete what is not in it
+        # A Counter raises nothing for a reason that is not in it.
+        del counts[reason]
     ((reason, count),) = counts.most_common(1)
     return (
         f"{lost_rows:,} of {rows:,} rows ({percent_text(lost_rows / rows, '.0f')}) would be lost: "

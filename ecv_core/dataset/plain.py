@@ -97,7 +97,8 @@ def errors_as_unreadable() -> Iterator[None]:
     """Turn the many ways in which reading a damaged file fails into Unreadable."""
     try:
         yield
-    except (zipfile.BadZipFile, struct.error, RuntimeError) as error:  # encrypted, a new method
+    except (zipfile.BadZipFile, struct.error, RuntimeError) as error:
+        # RuntimeError is raised for what is encrypted or packed by a new method.
         raise Unreadable(f"the ZIP archive is damaged ({error}); pack or get it again") from error
     except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
         raise Unreadable("the compressed data is truncated or damaged; get it again") from error

@@ -57,7 +57,8 @@ def ascending_places(numbers: NDArray[np.int64]) -> Indices:
     Args:
         numbers: At least 0; shape (places,).
     """
-    if (numbers[1:] > numbers[:-1]).all():  # as of rows that are in order, which many files have
+    if (numbers[1:] > numbers[:-1]).all():
+        # The rows of many files are in order already.
         return np.arange(len(numbers))
     bits_of_place = len(numbers).bit_length()
     do_both_fit = not len(numbers) or int(numbers.max()) < 1 << (63 - bits_of_place)
@@ -92,6 +93,6 @@ def _dense_codes(codes: Codes, ids: Ids) -> tuple[Codes, Ids]:
     """Dense codes in the text order of the ids that occur, and those ids."""
     occurring_codes = np.flatnonzero(np.bincount(codes, minlength=len(ids)))
     in_order_of_ids = occurring_codes[np.argsort(ids[occurring_codes], kind="stable")]
-    new_code = np.full(len(ids), -1, dtype=np.int32)  # -1 is of ids that do not occur
+    new_code = np.full(len(ids), -1, dtype=np.int32)  # -1 stands for ids that do not occur.
     new_code[in_order_of_ids] = np.arange(len(in_order_of_ids), dtype=np.int32)
     return new_code[codes], ids[in_order_of_ids]

@@ -113,7 +113,8 @@ def read_batches(file_batches: Iterable[Batch], layout: Layout, name: str) -> Fi
         Unreadable if no row can be used, or the ids are too long or too many.
     """
     losses = _Losses()
-    chunks: dict[str, list[Any]] = {}  # role -> the usable values of each batch
+    # By role, the usable values of each batch.
+    chunks: dict[str, list[Any]] = {}
     id_limits = {"user_id": _IdLimit(), "item_id": _IdLimit()}
     row_count = 0
     unfit_line_count = 0
@@ -126,10 +127,12 @@ def read_batches(file_batches: Iterable[Batch], layout: Layout, name: str) -> Fi
             for role, id_limit in id_limits.items():
                 id_limit.check(chunks[role])
         row_count += len(batch)
-    if not any(map(len, chunks.get("user_id", ()))):  # no batch has a row that can be used
+    if not any(map(len, chunks.get("user_id", ()))):
+        # No batch has a row that can be used.
         raise Unreadable(_nothing_usable_sentence(losses, row_count + unfit_line_count))
     interactions = _join_and_empty(chunks, name)
-    pa.default_memory_pool().release_unused()  # what is freed would stay with it otherwise
+    # Arrow would keep the freed memory for itself otherwise.
+    pa.default_memory_pool().release_unused()
     interactions = _without_repetitions(interactions, losses)
     if layout.without_bots:
         interactions = _without_bots(interactions, losses)
@@ -213,14 +216,16 @@ def _usable_values(
     usable = np.ones(len(batch), dtype=np.bool_)
 
     def leave_out(reason: str, mask: Mask) -> None:
-        lost_rows = np.flatnonzero(mask & usable)  # a row counts for its first reason alone
+        # A row counts only for the first reason why it is left out.
+        lost_rows = np.flatnonzero(mask & usable)
         if len(lost_rows):
             row = int(lost_rows[0])
             example = f"row {rows_before + row + 1:,}: {_row_words(batch, row)}"
             losses.add(reason, len(lost_rows), example)
             usable[lost_rows] = False
 
-    if layout.above_zero is not None:  # the column whose numbers have to be above zero
+    if layout.above_zero is not None:
+        # The numbers of one column have to be above zero.
         role_of_place = {place: role for role, place in layout.columns_to_read}
         column = batch.columns[role_of_place[layout.above_zero]]
         numbers = read_numbers(column, decimal_comma=layout.decimal_comma)
@@ -327,7 +332,8 @@ def check_ids(ids: pa.StringArray) -> None:
     longest = pc.max(pc.utf8_length(ids)).as_py() or 1
     if longest > limits.LONGEST_ID:
         raise Unreadable(f"it has an id longer than {limits.LONGEST_ID} characters")
-    bytes_as_array = 4 * longest * len(ids)  # each is as wide as the longest one
+    # NumPy stores each id at the width of the longest, four bytes a character.
+    bytes_as_array = 4 * longest * len(ids)
     if bytes_as_array > limits.MAX_ID_BYTES:
         raise Unreadable(
             f"it has {len(ids):,} ids with up to {longest} characters, which together need more "
@@ -392,14 +398,16 @@ def _order_within_seconds(
         seconds: The same without fractions.
         users: The user of each row.
     """
-    if np.array_equal(moments, seconds):  # mostly so
+    if np.array_equal(moments, seconds):  # Most files have whole seconds.
         return None
-    by_user = np.lexsort((moments, users))  # of each user from the earliest to the latest
+    # This is the order by user, and within a user from the earliest to the latest.
+    by_user = np.lexsort((moments, users))
     is_same_user = np.diff(users[by_user]) == 0
     is_same_second = np.diff(seconds[by_user]) == 0
     is_later = np.diff(moments[by_user]) > 0
     if not (is_same_user & is_same_second & is_later).any():
-        return None  # whole seconds tell the order of every user
+        # No user has two moments in one second, so that whole seconds tell every order.
+        return None
     _, ranks = np.unique(moments, return_inverse=True)
     return ranks.astype(np.int32)
 
@@ -408,7 +416,8 @@ def _codes_and_ids(chunks: list[pa.DictionaryArray]) -> tuple[Codes, Ids]:
     """Codes in the order of first appearance, and the ids. Raises: Unreadable."""
     column = _join_chunks(chunks)
     check_ids(column.dictionary)
-    ids = np.array(column.dictionary.to_pylist(), dtype=np.str_)  # at the width of the longest
+    # Each id takes as much memory as the longest one.
+    ids = np.array(column.dictionary.to_pylist(), dtype=np.str_)
     return column.indices.to_numpy().astype(np.int32, copy=False), ids
 
 
@@ -456,7 +465,8 @@ def _clusters(chunks: list[pa.DictionaryArray], users: Codes, user_ids: Ids) -> 
             f"clusters differ; {remedy}"
         )
     cluster_of_user = np.empty(len(user_ids), dtype=np.int32)
-    cluster_of_user[users] = codes  # of a user with several rows the last one stays
+    # Of a user with several rows the last one stays, and the others are compared with it below.
+    cluster_of_user[users] = codes
     contradictions = np.flatnonzero(cluster_of_user[users] != codes)
     if len(contradictions):
         row = contradictions[0]
@@ -486,10 +496,12 @@ def _first_row_of_each_pair(interactions: Interactions) -> Indices:
     users = interactions.users
     n_items = interactions.n_items
     if interactions.n_users * n_items >= 1 << 31:
-        users = users.astype(np.int64)  # else 32 bits, and half the room, are enough
+        # Otherwise 32 bits are enough for a pair, and take half the memory.
+        users = users.astype(np.int64)
     pairs = users * n_items + interactions.items
     ascending = np.sort(pairs)
-    if (ascending[1:] != ascending[:-1]).all():  # mostly so, and much faster to find out
+    if (ascending[1:] != ascending[:-1]).all():
+        # Most files have no pair twice, and this is found out much faster than which one is.
         return np.arange(len(pairs))
     del ascending
     keys: tuple[NDArray[np.integer], ...] = (pairs,)

@@ -222,7 +222,7 @@ def _delimited_batches(file: io.BufferedIOBase, layout: Layout, size: int) -> It
     """
     roles = [role for role, _ in layout.columns_to_read]
     no_rows = {role: pa.array([], pa.string()) for role in roles}
-    unfit = UnfitLines(WIDTH)  # since the batch before
+    unfit = UnfitLines(WIDTH)  # Lines since the batch before.
     counted_file = CountedLines(file, layout)
     rows_read = int(layout.header)  # The line of names is among the lines as well.
 
@@ -350,7 +350,8 @@ def _json_batches(file: io.BufferedIOBase, layout: Layout, size: int) -> Iterato
     field_of_role = {role: layout.names[place] for role, place in layout.columns_to_read}
     encoding = layout.encoding
     if encoding == "utf-8":
-        encoding = "utf-8-sig"  # a mark of the byte order is no part of the first line
+        # The mark of the byte order is no part of the first line.
+        encoding = "utf-8-sig"
     with io.TextIOWrapper(file, encoding=encoding) as text:  # type: ignore[type-var]
         filled_lines = _filled_lines(text)
         is_at_end = False
@@ -359,7 +360,7 @@ def _json_batches(file: io.BufferedIOBase, layout: Layout, size: int) -> Iterato
             lines = islice(filled_lines, _JSON_ROWS)
             columns = _json_columns(lines, field_of_role, unfit)
             batch = Batch(columns=columns, unfit=unfit, share=file.tell() / size)
-            is_at_end = len(batch) + unfit.count < _JSON_ROWS  # only the last one is not full
+            is_at_end = len(batch) + unfit.count < _JSON_ROWS  # The last batch is not full.
             yield batch
 
 
@@ -439,9 +440,11 @@ def _cut_encodable(text: str | None) -> str | None:
     """A text, cut after any id's end; None where it cannot be written as UTF-8."""
     if text is None:
         return None
-    text = text[: limits.LONGEST_ID + 1]  # so that an id that is too long still shows
+    # One sign more than an id may have is kept, so that an id that is too long still shows.
+    text = text[: limits.LONGEST_ID + 1]
     try:
         text.encode()
-    except UnicodeEncodeError:  # half of a surrogate pair
+    except UnicodeEncodeError:
+        # The text has half of a surrogate pair, which UTF-8 cannot write.
         return None
     return text

@@ -170,6 +170,7 @@ def _numbers_or_texts(column: pa.ChunkedArray, decimal_comma: bool) -> pd.Series
     for pattern, infinite in ((r"^\+?inf(inity)?$", np.inf), (r"^-inf(inity)?$", -np.inf)):
         is_infinite = pc.match_substring_regex(in_small_letters, pattern).fill_null(False)
         numbers[is_infinite.to_numpy(zero_copy_only=False)] = infinite
-    if np.isnan(numbers).sum() == texts.null_count:  # every text that is there is a number
+    if np.isnan(numbers).sum() == texts.null_count:
+        # Every text that is not missing is a number.
         return pd.Series(numbers)
     return pd.Series(texts.to_pandas())

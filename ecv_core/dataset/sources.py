@@ -87,7 +87,8 @@ def _find_file(dataset: DatasetEntry) -> FileSource | None:
     for folder in search_dirs():
         for form in dataset.files:
             for name in form.names:
-                if os.path.isfile(folder / name):  # unlike Path.is_file, it never raises
+                if os.path.isfile(folder / name):
+                    # Unlike Path.is_file, os.path.isfile never raises.
                     return FileSource(path=folder / name, form=form)
     return None
 
@@ -138,7 +139,8 @@ def how_to_supply(dataset: DatasetEntry) -> str:
 def own_copy_words(dataset: DatasetEntry) -> str:
     """Under which name to put a file that one has, as an order."""
     names = dataset.file_names
-    if dataset.url:  # Of one that can be downloaded two names are enough to say.
+    if dataset.url:
+        # Two names are enough where the dataset can be downloaded.
         official_name = names[0]
         names = (official_name, f"{dataset.id}.csv")
     return f"put your own copy into {data_dir()} as {' or '.join(names)}"
@@ -184,7 +186,8 @@ def check_content(dataset_id: str, sha256: str | None) -> None:
 
 def change_sentence(dataset_id: str, sha256: str | None) -> str:
     """In a sentence, why a run's dataset is not what it was; empty where it is."""
-    if sha256 is None:  # of a dataset of the catalogue, which has checksums of its own
+    if sha256 is None:
+        # A dataset of the catalogue has checksums of its own.
         return ""
     change = "has changed since"
     try:

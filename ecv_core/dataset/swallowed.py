@@ -79,7 +79,9 @@ def find_swallowed_rows(file: io.BufferedIOBase, layout: Layout) -> Iterator[str
     then most of its lines have as many separators as the table.
     """
     # A quotation mark that nobody closes makes one field of all lines up to the next mark.
-    lines_of_field = []  # of the quoted field that is open, after its first line
+    # The lines of the open field after its first one are kept until it is known whether they are
+    # rows.
+    lines_of_field = []
     is_field_open = False
     lines = _text(file, layout)
     for line in lines:
@@ -97,7 +99,7 @@ def find_swallowed_rows(file: io.BufferedIOBase, layout: Layout) -> Iterator[str
         # in the next line.
         if '"' in line:
             is_field_open = _ends_in_field(line, layout.separator, begins_in_field=is_field_open)
-    lines.detach()  # so that the file stays open
+    lines.detach()  # The file stays open so.
     # A field without an end is no text, so all of its lines are rows.
     yield from lines_of_field
 
@@ -108,7 +110,8 @@ def _find_closing_mark(line: str) -> int | None:
     while place >= 0:
         if not line.startswith('"', place + 1):
             return place
-        place = line.find('"', place + 2)  # Two marks stand for one that is a sign of the text.
+        # Two marks in a row stand for one mark in the text.
+        place = line.find('"', place + 2)
     return None
 
 
@@ -122,7 +125,8 @@ def _lines_like_rows(lines_of_field: list[str], layout: Layout) -> list[str]:
         counts = (line.count(layout.separator), outside_of_marks.count(layout.separator))
         if separators_of_row in counts:
             rows.append(line)
-    if len(rows) * 2 <= len(lines_of_field):  # It is a text, a line of which has separators too.
+    if len(rows) * 2 <= len(lines_of_field):
+        # The field is a text, in which some line has as many separators as a row by chance.
         return []
     return rows
 

@@ -72,14 +72,15 @@ def generate(seed: int = 20_240_601, parameters: Parameters | None = None) -> In
     arrival, departure = _visit_days(world, rng)
     release = _release_days(world, rng)
 
-    log_odds = popularity + world.taste_strength * affinity  # shape (users, items)
+    log_odds = popularity + world.taste_strength * affinity  # Its shape is (users, items).
     log_odds[departure[:, None] <= release[None, :]] = -np.inf
     # The Gumbel top-k trick: the largest sums of log-odds and Gumbel noise are a draw without
     # replacement with these odds.
     keys = log_odds + rng.gumbel(size=log_odds.shape)
     users, items = _take_largest(keys, _activity(world, rng))
 
-    first_day = np.maximum(arrival[users], release[items])  # on which the user can have the item
+    # On this day the user is there and the item is out.
+    first_day = np.maximum(arrival[users], release[items])
     days = first_day + rng.random(len(users)) * (departure[users] - first_day)
     # A rating is 3 for an affinity of 0, and differs from what the affinity says by some noise.
     liking = affinity[users, items] + 0.7 * rng.standard_normal(len(users))
@@ -277,7 +278,8 @@ class _Catalogue:
         # between them as often as that.
         numbers = low + rng.random(len(liked_genre)) * (high - low)
         items = np.searchsorted(self.item_bounds, numbers, "right") - 1
-        return np.minimum(items, len(self.item_bounds) - 2)  # Rounding may reach the very end.
+        # A number that is rounded up to the very end would be of an item after the last.
+        return np.minimum(items, len(self.item_bounds) - 2)
 
 
 def _draw_counts(n_users: int, n_items: int, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -37,7 +37,8 @@ def _scikit_learn_table(dataset: DatasetEntry) -> Table:
     import sklearn.datasets
 
     bunch: Any = getattr(sklearn.datasets, dataset.loader)(**dict(dataset.loader_options))
-    if isinstance(bunch, tuple):  # of a function that makes data, such as make_friedman1
+    if isinstance(bunch, tuple):
+        # Functions that make data, such as make_friedman1, give features and targets alone.
         features, targets = bunch
     else:
         features = bunch.data
@@ -174,7 +175,8 @@ def _features(frame: pd.DataFrame) -> Floats:
         if str(name) in left_out:
             continue
         if is_numeric_dtype(column):
-            features.append(_finite_numbers(column)[:, None])  # one column of features
+            # The numbers become one column of a matrix.
+            features.append(_finite_numbers(column)[:, None])
         else:
             features.append(pd.get_dummies(column.astype("string")).to_numpy(np.float64))
     return np.hstack(features)

@@ -135,7 +135,8 @@ def _power_of_counter(counts: Floats, seconds: Floats, sampling_seconds: float) 
     """
     rises = np.diff(counts)
     seconds_between = seconds[1:-1]
-    began_anew = rises < 0  # a counter that begins at 0 again tells nothing of the time between
+    # A counter that falls has begun at 0 again, and tells nothing of the time between.
+    began_anew = rises < 0
     # Two samples at one time have nothing between them.
     is_counted = ~began_anew & (seconds_between > 0)
     counted_joules = rises[is_counted]

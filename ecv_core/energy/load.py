@@ -56,7 +56,8 @@ class Load:
         None where they are too close to each other to tell.
         """
         possible_seconds = self._processor_seconds_since(before)
-        if possible_seconds < 10 * TICK_SECONDS:  # the two ticks below would be too much of it
+        if possible_seconds < 10 * TICK_SECONDS:
+            # The two ticks below would be too large a part of so short a time.
             return None
         all_seconds = self.machine_seconds - before.machine_seconds
         seconds_of_others = all_seconds - (self.own_seconds - before.own_seconds)
@@ -159,14 +160,14 @@ def memory_modules() -> int:
         return 0
     modules = 0
     begin = 0
-    while begin + 4 <= len(table):  # each structure has a head of four bytes
+    while begin + 4 <= len(table):  # Each structure begins with four bytes.
         kind = table[begin]
         length = table[begin + 1]
         if kind == _END_OF_TABLE or length < 4 or begin + length > len(table):
             break
         if kind == _MEMORY_DEVICE and length >= _SIZE_OFFSET + 2:
             (size,) = struct.unpack_from("<H", table, begin + _SIZE_OFFSET)
-            if size:  # an empty slot has none
+            if size:  # An empty slot has the size 0.
                 modules += 1
         # After the structure come its texts, which two zeros end.
         end_of_texts = table.find(b"\0\0", begin + length)

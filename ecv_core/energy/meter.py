@@ -89,7 +89,8 @@ def countries() -> dict[str, Country]:
     table = (_FOLDER / "countries.json").read_text(encoding="utf-8")
     rows = json.loads(table)["countries"]
     by_code = {}
-    for code, (name, grams, year) in sorted(rows.items(), key=itemgetter(1)):  # by their names
+    # The rows are tuples that begin with the country's name, by which they are sorted.
+    for code, (name, grams, year) in sorted(rows.items(), key=itemgetter(1)):
         by_code[code] = Country(code, name, float(grams), int(year))
     return by_code
 
@@ -242,14 +243,16 @@ class CodeCarbonMeter:
         try:
             if self._tracker is None:
                 self._probe_hardware()
-            self._task = uuid4().hex  # a name used twice would count twice
+            # CodeCarbon would add up two folds of one name.
+            self._task = uuid4().hex
             self._tracker.start_task(self._task)
         except ModuleNotFoundError as error:
             if not self._has_warned_of_missing_package:
                 log.warning("folds go unmetered: %s", what_to_install(error) or error)
             self._has_warned_of_missing_package = True
             self._task = ""
-        except Exception:  # a failing meter never fails a fold
+        except Exception:
+            # A meter that fails never fails a fold.
             log.warning("the energy meter did not start; this fold goes unmetered", exc_info=True)
             self._task = ""
 
@@ -269,7 +272,8 @@ class CodeCarbonMeter:
                 source=self._source,
                 memory_basis=self._memory_basis,
             )
-        except Exception:  # a failing meter never fails a fold
+        except Exception:
+            # A meter that fails never fails a fold.
             log.warning("the energy meter did not stop; this fold goes unmetered", exc_info=True)
             self._tracker = None
             return Energy.none()
@@ -283,7 +287,8 @@ class CodeCarbonMeter:
         logging.getLogger("codecarbon").setLevel(logging.ERROR)
         settings = codecarbon_settings(self._grams_per_kwh, self._memory_watts)
         if _reads_a_counter():
-            self._source = "rapl"  # a wattage that is given replaces no counter
+            # A counter is used even where a wattage was given.
+            self._source = "rapl"
         else:
             self._source = "cpu-load"
             settings["force_cpu_power"] = self._processor_watts
@@ -320,7 +325,8 @@ def codecarbon_settings(grams_per_kwh: float, memory_watts: float | None) -> dic
         "electricitymaps_api_token": None,
         "measure_power_secs": 15.0,
         "allow_multiple_runs": True,
-        "output_dir": tempfile.gettempdir(),  # one that is not there ends the tracker
+        # A folder that is not there would end the tracker.
+        "output_dir": tempfile.gettempdir(),
         "output_methods": [],
         "output_handlers": [],
         "emissions_endpoint": None,
@@ -380,7 +386,8 @@ class IdlePower(NamedTuple):
 
 def remembered_idle_power(settings_key: str) -> IdlePower | None:
     """What `measure_idle_power` has given under these since the machine was started."""
-    with suppress(TypeError, ValueError):  # nothing is remembered, or what is no pair of these
+    with suppress(TypeError, ValueError):
+        # Nothing is remembered, or something that is no power and source.
         watts, source = recalled(f"idle {settings_key}")
         return IdlePower(float(watts), str(source))
     return None
@@ -427,7 +434,7 @@ class WatchedMeter:
         """
         self._meter = meter
         self._machine_shared = machine_shared
-        self._settings_key = settings_key  # the idle power of this machine is remembered by it
+        self._settings_key = settings_key
         self._load_at_start = Load.now()
         self._load_at_last_stop = self._load_at_start
         self._idle_power: IdlePower | None = None

@@ -141,7 +141,7 @@ def energy_parts(folds: Iterable[EnergyCost]) -> tuple[EnergyPart, ...]:
     Args:
         folds: The folds of any runs; those without a meter count nothing.
     """
-    joules: defaultdict[str, float] = defaultdict(float)  # by name of the part
+    joules: defaultdict[str, float] = defaultdict(float)  # The keys are names of parts.
     seconds = 0.0
     for fold in folds:
         energy = fold.energy
@@ -244,7 +244,8 @@ def _saved_line(run: RunRecord, saved_joules: float) -> str:
     """How what the stop saved comes about."""
     joules = [fold.energy.joules for fold in run.folds]
     joules_after_stop = sum(joules[run.stopped_at :])
-    missing_folds = run.k - len(joules)  # one that has stopped has run all folds up to there
+    # A run that has stopped has run all folds up to its stop, so only later ones are missing.
+    missing_folds = run.k - len(joules)
     return (
         f"saved: {joules_after_stop:.4g} J of folds that ran after the stop + "
         f"{missing_folds} that never ran x "

@@ -88,7 +88,8 @@ def _readings_of(lines: list[str]) -> list[Printed]:
         else:
             header_cells = _cells(line)
     if len(readings) > 1:
-        _check_no_sum(lines)  # a printed total would be added to the devices that it sums up
+        # Otherwise a printed total would be added to the devices whose total it is.
+        _check_no_sum(lines)
     if not readings:
         last = ""
         if lines:
@@ -160,9 +161,10 @@ def _reading_of_cell(cell: str, heading: str, *, is_only_cell: bool) -> Printed 
                 f"it prints '{cell}' below '{heading[:40]}', and the unit is not known; print it "
                 "with the number, such as 47.3 W"
             )
-        if unit is None and is_only_cell:  # a number alone in its line is a power
+        if unit is None and is_only_cell:  # A number alone in its line is a power.
             unit = "W"
-    if unit is None:  # a number of something else, such as a temperature
+    if unit is None:
+        # The number is of something else, such as a temperature.
         return None
     watts_or_joules, factor = _UNITS[unit]
     return Printed(float(number) * factor, watts_or_joules)

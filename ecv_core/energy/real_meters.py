@@ -160,7 +160,7 @@ class Tapo:
         self._plug: Any = None
 
     def read(self) -> tuple[float, str]:
-        with self._plug_lock:  # a page may ask while a fold is measured
+        with self._plug_lock:  # A page may ask while a fold is measured.
             return self._runner.run(self._watts()), "W"
 
     async def _watts(self) -> float:
@@ -213,7 +213,8 @@ def slurm_joules() -> float | None:
     match = re.search(r"ConsumedJoules=(\d+)", description)
     if match is None:
         return None
-    return float(match[1]) or None  # a node that does not measure says 0
+    # A node that does not measure says 0, which is no reading.
+    return float(match[1]) or None
 
 
 class Slurm:
@@ -379,7 +380,7 @@ class Sampler:
         """What it says of the fold; waits for the last sample, but not longer than until then."""
         if self._thread is not None:
             self._thread.join(max(until - time.perf_counter(), 0.0))
-        samples = list(self._samples)  # of this moment: the thread may add more
+        samples = list(self._samples)  # The thread may add more meanwhile.
         # Watts and joules cannot be mixed: a meter that changes its unit is read by its first.
         samples = [sample for sample in samples if sample.unit == samples[0].unit]
         begin, end = self.span
@@ -445,7 +446,7 @@ class SampledMeter:
         last_samples_until = time.perf_counter() + LAST_SAMPLE_SECONDS
         half_of_fold = (time.perf_counter() - self._began_at) / 2
         estimate = self._codecarbon.stop()
-        readings_of_most = []  # of meters that tell of most of the fold
+        readings_of_most = []  # Their meters tell of most of the fold.
         other_readings = []
         for sampler in self._samplers:
             reading = sampler.reading(last_samples_until)
@@ -502,16 +503,19 @@ class Gpus:
             self._gpus_seen_until.append((handle, time.time_ns() // 1000))
         if not self._gpus_seen_until:
             raise OSError("there is no GPU")
-        self.read()  # raises now, and not while a fold runs, where NVML tells no processes apart
+        # Where NVML tells no processes apart, this raises now, and not while a fold runs.
+        self.read()
 
     def read(self) -> tuple[float, str]:
         own_processes = own_pids()
         for number, (handle, seen_until) in enumerate(self._gpus_seen_until):
             try:
                 samples = self._nvml.nvmlDeviceGetProcessUtilization(handle, seen_until)
-            except self._nvml.NVMLError_NotFound:  # no process has computed since
+            except self._nvml.NVMLError_NotFound:
+                # No process has computed since the last reading.
                 continue
-            end_before: dict[int, int] = {}  # process id -> end of its sample before
+            # By process id, when its sample before ended, in microseconds.
+            end_before: dict[int, int] = {}
             for sample in sorted(samples, key=attrgetter("timeStamp")):
                 end = sample.timeStamp
                 begin = max(end_before.get(sample.pid, seen_until), end - _SAMPLE_MICROSECONDS)

@@ -176,7 +176,7 @@ class _Drive:
         """Until nothing is left to do."""
         while True:
             self._raise_if_ending()
-            if self._begin_more():  # then the plan may have more
+            if self._begin_more():  # The plan may have more tasks now.
                 continue
             if not self._submissions:
                 break
@@ -192,7 +192,7 @@ class _Drive:
     def _begin_more(self) -> bool:
         """Begin with the plan's next folds, if there is a free place; whether to ask it again."""
         free_capacity = self._executor.capacity - len(self._submissions)
-        if free_capacity <= 0:  # below 0 where a node has left
+        if free_capacity <= 0:  # It is below 0 where a node has left.
             return False
         next_tasks = self._plan.next(self._plan_runs, tuple(self._submissions))
         tasks = list(islice(next_tasks, free_capacity))
@@ -200,7 +200,8 @@ class _Drive:
             # Where a run has ended, or has a fold more, the plan may want other tasks than these.
             if not self._plan_runs.claim(task):
                 return True
-            if self._plan_runs.reuse(task):  # another run has computed the fold already
+            if self._plan_runs.reuse(task):
+                # Another run has computed the fold already, and its result is used.
                 self._plan_runs.finish_runs_without_missing_folds(task.specs, self._submissions)
                 self._cancel_needless_tasks()
                 return True
@@ -243,7 +244,8 @@ class _Drive:
     def _take_result(self, computed: Computed) -> None:
         """Keep a result; one that cannot be of its task ends this try of it."""
         submission = self._submissions.get(computed.task)
-        if submission is None:  # it was cancelled, but its result is kept all the same
+        if submission is None:
+            # The task was cancelled, but its result is kept all the same.
             submission = _Submission(seconds_allowed=math.inf, progress=no_progress)
         try:
             check_answer(computed, submission.answered_indices, submission.node)
@@ -261,6 +263,7 @@ class _Drive:
 
     def _cancel_needless_tasks(self) -> None:
         """Cancel bets that the plan would not make any more, and tasks whose runs have failed."""
+        # A bet is a fold that may turn out not to be needed, as when a rule stops before it.
         wanted_folds = set()
         if any(task.bet for task in self._submissions):
             wanted_folds = folds_of(self._plan.next(self._plan_runs, ()))
@@ -301,7 +304,7 @@ class _Drive:
             Cancelled: Where the whole plan ends with the task.
         """
         self._plan_runs.add_lost_seconds(task, submission.lost_seconds)
-        if self._is_closing():  # the worker has ended with this program
+        if self._is_closing():  # The worker has ended with this program.
             raise Terminated
         if isinstance(error, Cancelled):
             self._cancel_runs(task, error)
@@ -316,7 +319,8 @@ class _Drive:
         """Note that folds were computed in vain; after the last try their runs end."""
         log.warning("fold %d: %s", task.fold, error)
         specs = submission.missing_specs(task)
-        if not specs:  # what went wrong came after the last result
+        if not specs:
+            # All results came before the error.
             self._plan_runs.finish_runs_without_missing_folds(task.specs, self._submissions)
             return
         folds = FoldTask(specs=specs, fold=task.fold).folds
@@ -386,8 +390,9 @@ def _end_runs_after_error(
     """
     if isinstance(error, StoreError | RunError):
         error_with_place = plan_runs.save_unstored_folds(error)
-        if error_with_place is not None:  # it says where the folds are now
-            with suppress(StoreError, RunError):  # the database may be gone
+        if error_with_place is not None:
+            # This error says in which file the folds are now.
+            with suppress(StoreError, RunError):  # The database may be gone.
                 plan_runs.end(RunState.FAILED, str(error_with_place))
             raise error_with_place from error
     if is_closing():

@@ -68,19 +68,20 @@ def compute(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results
     # These say all that is to be known, or end this program.
     except (EcvError, KeyboardInterrupt, Terminated, GeneratorExit):
         raise
-    except BaseException as error:  # a stranger's exception may not survive the way to the driver
+    except BaseException as error:
+        # An exception of foreign code may not survive the way to the driver's process.
         if what_to_install(error) is None:
             log.exception("fold %d of %s failed", index, specs[0].algorithm)
         raise RunError(failure_sentence(error)) from None
-    yield 0, _with_node(result)  # now that others may have the machine
+    # The machine is given back before whoever asked takes the result.
+    yield 0, _with_node(result)
 
 
 def _with_node(result: FoldResult) -> FoldResult:
     """A result that has just come, with where it was computed and since when."""
     seconds = result.total_seconds
-    if (
-        result.shared is not None
-    ):  # then these are only its part of what several configurations took
+    # Where configurations shared their work, the seconds above are only a part of the time.
+    if result.shared is not None:
         seconds = result.shared.alone_seconds
     return replace(result, node=node_here(seconds))
 
@@ -146,7 +147,8 @@ def failure_sentence(error: BaseException) -> str:
         f"an unexpected error ended this run ({type(error).__name__}: {error}); "
         "finished folds are kept, and the program's log has the details"
     )
-    return str(RunError(sentence))  # one line that every database takes
+    # `RunError` makes the sentence one line of signs that every database takes.
+    return str(RunError(sentence))
 
 
 PROGRESS_SECONDS = 0.25
@@ -306,6 +308,7 @@ class _Process:
         self.send((compute, task.specs, task.fold))
 
     def send(self, message: object) -> None:
+        # `start_python` makes a pipe of standard input, as of standard output.
         assert self.popen.stdin is not None
         write_message(self.popen.stdin, message)
 
@@ -354,7 +357,7 @@ class Workers:
         busy = [process for process in self._processes if process.task is not None]
         # The largest memory is remembered: one more process may come to need as much.
         for process in busy:
-            with suppress(psutil.Error):  # it may have ended by now
+            with suppress(psutil.Error):  # The process may have ended by now.
                 used_bytes = psutil.Process(process.popen.pid).memory_info().rss
                 self._largest_bytes = max(self._largest_bytes, used_bytes)
         has_memory_for_one_more = psutil.virtual_memory().available > self._largest_bytes
@@ -372,8 +375,9 @@ class Workers:
         self._first_submitted_at = self._first_submitted_at or time.monotonic()
         try:
             self._idle_process().begin(self.compute, task, progress)
-        except (OSError, ValueError):  # it died while it was idle; its input may be closed already
-            self.cancel(task)  # so that the dead process has it no more
+        except (OSError, ValueError):
+            # The process has died while it was idle, and its input may be closed already.
+            self.cancel(task)  # The dead process no longer has the task.
             self._idle_process().begin(self.compute, task, progress)
 
     def finished(self, seconds: float) -> Finished:
@@ -385,7 +389,7 @@ class Workers:
                 return
             task = process.task
             if task is None:
-                continue  # its process was killed, and nobody waits for it
+                continue  # The task was cancelled, and its process killed.
             if isinstance(message, _Result):
                 yield Computed(task=task, spec_index=message.spec_index, result=message.result)
                 continue
@@ -417,7 +421,8 @@ class Workers:
             process = _Process(start_python(_PROGRAM.format(self._niceness), self.environment))
             self._processes.append(process)
             if self.compute is compute and self._max_processes == 1:
-                process.send(_WARM_UP)  # before a task, so that no fold's time counts it
+                # Sent before any task, the warming up counts in no fold's time.
+                process.send(_WARM_UP)
             threading.Thread(
                 target=self._read_messages, args=(process,), name="ecv-worker", daemon=True
             ).start()
@@ -426,6 +431,7 @@ class Workers:
     def _read_messages(self, process: _Process) -> None:
         """In a thread: pass on what a process writes, until it ends."""
         popen = process.popen
+        # `start_python` makes pipes of both.
         assert popen.stdout is not None
         assert popen.stdin is not None
         try:
@@ -435,9 +441,11 @@ class Workers:
                     self._messages.put((process, message))
                 elif process.task is not None:
                     process.progress(*message)
-        except (EOFError, pickle.UnpicklingError):  # between two messages, or in one
+        except (EOFError, pickle.UnpicklingError):
+            # The process has ended, between two messages or in the middle of one.
             error: RunError = WorkerDied(ending(popen.wait()))
-        except (Exception, SystemExit) as raised:  # a SystemExit would end the thread in silence
+        except (Exception, SystemExit) as raised:
+            # SystemExit is caught too, as it would end the thread in silence.
             log.exception("the answer of a worker process cannot be read")
             popen.kill()
             popen.wait()
@@ -447,7 +455,8 @@ class Workers:
             )
         self._messages.put((process, _End(error, process_is_gone=True)))
         popen.stdout.close()
-        with suppress(OSError):  # closing writes what the process had not read yet
+        with suppress(OSError):
+            # Closing the pipe writes what the process has not read, and fails now that it is gone.
             popen.stdin.close()
 
     def _kill(self, process: _Process) -> None:
@@ -479,7 +488,8 @@ def work(niceness: int) -> None:
     _ignore_signals()
     program = psutil.Process().parent()
     if program is not None:
-        works_for(program)  # so that what the program uses does not count as others' load
+        # What the program itself uses does not count as load of others then.
+        works_for(program)
 
     def report(phase: str, step: int, steps: int) -> None:
         write_message(output_pipe, _Step(phase, step, steps))
@@ -491,7 +501,7 @@ def work(niceness: int) -> None:
         if task is _WARM_UP:
             warm_up()
             continue
-        compute_task, specs, fold = task  # as `_Process.begin` sends it
+        compute_task, specs, fold = task  # `_Process.begin` has sent it.
         error: Exception | None = None
         try:
             results = compute_task(specs, fold, Throttled(report, PROGRESS_SECONDS))
@@ -543,7 +553,7 @@ def _receive_tasks(input_pipe: IO[bytes], tasks: queue.SimpleQueue[Any]) -> None
         while True:
             tasks.put(pickle.load(input_pipe))
     except (EOFError, OSError):
-        pass  # the program that it works for is gone
+        pass  # The program that this process works for is gone.
     except Exception:
         log.exception("the task of a worker process cannot be read")
     finally:

@@ -64,7 +64,7 @@ class OwnerWatch:
         gone_owners = set()
         for owner, beat_at in beat_of_owner.items():
             sign = self._newest_signs.get(owner)
-            if sign is None or sign.beat_at != beat_at:  # a new sign of life
+            if sign is None or sign.beat_at != beat_at:  # This sign of life is new.
                 sign = _Sign(beat_at=beat_at, first_seen=now)
             newest_signs[owner] = sign
             if not is_alive(owner, silent_seconds=now - sign.first_seen):
@@ -126,7 +126,8 @@ def interrupt_run_if_abandoned(store: Store, run_id: str) -> None:
     watch = OwnerWatch(store)
     while owner not in watch.find_gone_owners():
         if active_owners(store).get(owner, ENDED) != beat_of_owner[owner]:
-            return  # it has given a new sign of life, or has no active run any more
+            # The owner has given a new sign of life, or has no active run any more.
+            return
         sleep(LOOK_SECONDS)
     _interrupt_runs(store, {owner})
 
@@ -179,7 +180,8 @@ class Heartbeat:
         self._store = store
         self._is_dashboard = is_dashboard
         self._on_takeover = on_takeover
-        _heartbeat_counts[store.url] += 1  # so that `signs_of_life` starts no second thread
+        # While this is above 0, `signs_of_life` starts no second thread.
+        _heartbeat_counts[store.url] += 1
         self._stop = threading.Event()
         self._wake = threading.Event()
         """Set for a sign of life at once, before its time."""
@@ -204,14 +206,17 @@ class Heartbeat:
         while not self._stop.is_set():
             self._wake.clear()
             try:
-                if owner in active_owners(self._store):  # a process without runs writes nothing
+                if owner in active_owners(self._store):
+                    # Only owners of active runs are looked for, so that other processes need no
+                    # sign of life.
                     beat(self._store, owner, is_dashboard=self._is_dashboard)
                 taken_over_count = _interrupt_runs(
                     self._store, watch.find_gone_owners(), takes_over_queues=self._is_dashboard
                 )
                 if taken_over_count:
                     self._on_takeover()
-            except StoreError as error:  # a database comes and goes
+            except StoreError as error:
+                # The thread outlives a database that is away for a while.
                 log.warning("no sign of life could be given: %s", error)
             self._wake.wait(BEAT_SECONDS)
 

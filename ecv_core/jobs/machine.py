@@ -87,7 +87,8 @@ def machine_alone(progress: Progress, *, metered: bool = True) -> Iterator[None]
     finally:
         if ticket_path is not None:
             with suppress(OSError):
-                when_nobody_reads(ticket_path.unlink)  # others wait for as long as it is there
+                # Others wait as long as this ticket is there.
+                when_nobody_reads(ticket_path.unlink)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,7 +145,8 @@ def _wait_for_turn(path: Path, progress: Progress, *, metered: bool) -> None:
     sentence_logged = ""
     lock = FileLock(path.parent.with_suffix(".lock"))
     while True:
-        with _held(lock):  # one process at a time looks who computes, and begins
+        with _held(lock):
+            # One process at a time looks who computes, and says that it begins itself.
             others = _OtherTickets.read(path)
             if not others.must_be_waited_for(metered=metered):
                 _write_ticket(path, metered=metered, computes=True)
@@ -156,16 +158,18 @@ def _wait_for_turn(path: Path, progress: Progress, *, metered: bool) -> None:
             log.warning("%s; --share-machine waits for nobody", sentence)
             sentence_logged = sentence
         pause = LOOK_SECONDS
-        if not others.waiting_before:  # this process comes next
+        if not others.waiting_before:  # This process comes next.
             pause = NEXT_SECONDS
         time.sleep(pause)
-        os.utime(path)  # a ticket that is never touched is of a process that sleeps
+        # Touching its ticket shows that this process is awake.
+        os.utime(path)
 
 
 @contextmanager
 def _held(lock: FileLock) -> Iterator[None]:
     """Hold a lock; a process that keeps it for long was suspended, and is not waited for."""
-    with suppress(Timeout):  # then the block runs without the lock
+    with suppress(Timeout):
+        # If the lock cannot be had in time, the block runs without it.
         lock.acquire(timeout=ASLEEP_SECONDS)
     try:
         yield
@@ -202,7 +206,7 @@ class _OtherTickets:
         if not self.computing:
             return False
         if metered or any(ticket.metered for ticket in self.computing):
-            return True  # a meter measures the whole machine
+            return True  # A meter would measure both folds.
         return len(self.computing) >= (os.cpu_count() or 1)
 
     @property
@@ -216,12 +220,14 @@ def _active_ticket(path: Path) -> _Ticket | None:
 
     The file of a process that is gone is deleted. Raises: OSError.
     """
-    with suppress(FileNotFoundError):  # it has had its turn
+    with suppress(FileNotFoundError):
+        # The file is gone if its process has had its turn.
         silent_seconds = time.time() - path.stat().st_mtime
         try:
             ticket = _Ticket(**json.loads(private_text(path)))
             has_owner = is_alive(ticket.owner, silent_seconds=silent_seconds)
-        except (ValueError, TypeError):  # no ticket, or of another version
+        except (ValueError, TypeError):
+            # The file holds no ticket, or one of another version.
             has_owner = False
         if not has_owner:
             path.unlink(missing_ok=True)
@@ -260,18 +266,21 @@ def _command_of_user() -> str:
     """
     words = sys.argv
     is_worker = not words or words[0] == "-c"
-    if is_worker:  # its parent is the program that somebody has called
+    if is_worker:
+        # The parent of a worker is the program that somebody has called.
         with suppress(psutil.Error):
             words = psutil.Process().parent().cmdline()  # type: ignore[union-attr]
     while len(words) > 1 and Path(words[0]).name.startswith("python"):
         words = words[1:]
     if not words:
         return "python"
-    if words[0] == "-m" and len(words) > 1:  # python -m package: the package is what one knows
+    if words[0] == "-m" and len(words) > 1:
+        # People know the package of `python -m package`.
         words = words[1:]
     program = Path(words[0])
     name = program.name
-    if name == "__main__.py":  # the same, as the package itself sees it
+    if name == "__main__.py":
+        # A package that was called so sees the path of its own `__main__.py`.
         name = program.parent.name
     if name == "ecv_core":
         name = "ecv"

@@ -96,7 +96,8 @@ class Queue:
         """
         run = self._store.run(run_id)
         spec = run.spec
-        models.computing(spec)  # refuses a run of other code
+        # Its result is not needed: it refuses a run whose folds other code computes.
+        models.computing(spec)
         # A run that is going now may have ended by the time at which it would be queued again.
         if not run.can_go_on(full=full):
             return False
@@ -140,7 +141,8 @@ def plan_of(
         return selection, selection_runs(store, record, callbacks, cancelled_ids=cancelled_ids)
     runs = [run]
     plan: Plan = RunPlan(run.spec, speculate=speculate)
-    if with_queue:  # their folds can be computed at the same time
+    if with_queue:
+        # Folds of the runs that wait can be computed at the same time.
         runs += _other_runs_to_compute_beside(store, run)
         plan = StudyPlan([run.spec for run in runs], speculate=speculate)
     return plan, PlanRuns(
@@ -258,7 +260,8 @@ class RunManager(Queue):
                     continue
                 self._wake.wait()
                 self._wake.clear()
-            except StoreError as error:  # the thread outlives a database that comes and goes
+            except StoreError as error:
+                # The thread outlives a database that is away for a while.
                 log.error("%s", error)
                 self._show_trouble(str(error))
                 time.sleep(AGAIN_SECONDS)
@@ -271,7 +274,7 @@ class RunManager(Queue):
         try:
             log.info("computing begins")
             yield
-            with suppress(EcvError):  # it may be deleted by now
+            with suppress(EcvError):  # The run may be deleted by now.
                 run = self._store.run(run_id)
                 seconds = time.monotonic() - began
                 log.info("%s, with %d folds, after %.1f s", run.state, len(run.folds), seconds)
@@ -285,7 +288,8 @@ class RunManager(Queue):
             StoreError: Where the database is away: the run waits until it is there again.
         """
         plan_runs: PlanRuns | None = None
-        queued_ids = []  # the runs that are to compute the next fold of the same plan
+        # These runs are to compute the next fold of the same plan.
+        queued_ids = []
         refusal: str | None = None
         try:
             run = self._store.run(run_id)
@@ -293,14 +297,17 @@ class RunManager(Queue):
             callbacks = Callbacks(trouble=self._show_trouble)
             plan, plan_runs = plan_of(self._store, run, callbacks, with_queue=executor.capacity > 1)
             queued_ids = self._drive(plan, plan_runs, executor)
-        except DamagedRun as error:  # a StoreError too, but one that waiting does not mend
+        except DamagedRun as error:
+            # A damaged run is a StoreError too, but one that waiting does not mend.
             refusal = str(error)
         except StoreError:
             raise
-        except EcvError as error:  # what cannot go on says so itself, on its page
+        except EcvError as error:
+            # The run's page shows why it cannot go on, so that the log only notes it.
             log.info("%s", error)
             refusal = str(error)
-        except Exception as error:  # whatever it is, the queue goes on
+        except Exception as error:
+            # Whatever went wrong with this run, the queue goes on.
             log.exception("run %s could not be computed", run_id)
             refusal = failure_sentence(error)
         # A run that was computed here has its state, whatever went wrong after that.
@@ -338,7 +345,7 @@ class RunManager(Queue):
             InputError: For a cluster that does not answer; it is asked again.
         """
         if place == HERE and not run.spec.no_energy:
-            return self._local_workers  # a metered fold has the machine to itself
+            return self._local_workers  # A metered fold has the machine alone.
         if place not in self._executors:
             all_cores = partial(unmetered_workers, self._compute_fold, niceness=NICENESS)
             self._executors[place] = executor_on(

@@ -34,7 +34,8 @@ class FoldTask:
         return {(_plain(spec), self.fold) for spec in self.specs}
 
 
-@lru_cache(maxsize=100_000)  # with 200 nodes asked for thousands of times a second
+# With 200 nodes it is called thousands of times a second.
+@lru_cache(maxsize=100_000)
 def _plain(spec: RunSpec) -> RunSpec:
     return replace(spec, only_folds=(), full=False)
 

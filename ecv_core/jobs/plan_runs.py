@@ -55,7 +55,7 @@ class SaveAttempts:
 
     def __call__(self, trouble: str | None) -> None:
         """As `Callbacks.trouble`. Raises: RunError after SAVE_SECONDS without success."""
-        if not trouble:  # what waited is saved
+        if not trouble:  # What waited to be saved is saved.
             self._failing_since = None
             return
         if self._failing_since is None:
@@ -150,7 +150,8 @@ class PlanRuns:
     # -- what a plan looks at -----------------------------------------------------------------
 
     def run_of(self, spec: RunSpec) -> RunRecord | None:
-        with suppress(KeyError, InputError):  # not made yet, or deleted meanwhile
+        with suppress(KeyError, InputError):
+            # The run is not made yet, or was deleted meanwhile.
             return self._current_run(self._run_ids_by_key[_key_of_run(spec)])
         return None
 
@@ -162,7 +163,8 @@ class PlanRuns:
         return run
 
     def has_ended_incomplete(self, spec: RunSpec) -> bool:
-        run_id = self._run_ids_by_key.get(_key_of_run(spec), "")  # no run has none as its id
+        # No run has the empty text as its id.
+        run_id = self._run_ids_by_key.get(_key_of_run(spec), "")
         return self._end_states.get(run_id, RunState.FINISHED) is not RunState.FINISHED
 
     def folds(self, spec: RunSpec) -> Mapping[int, FoldResult]:
@@ -185,7 +187,9 @@ class PlanRuns:
         for run_id in self._initial_ids:
             run = self.store.run(run_id)
             if run.state is RunState.QUEUED and not self._plan_id:
-                if len(self._initial_ids) == 1:  # of several, each waits until `claim`
+                if len(self._initial_ids) == 1:
+                    # A single run is claimed now. Of several, each waits until a task of it is
+                    # claimed.
                     self._start(run_id)
             elif run.state.resumable and next_fold(run) is None:
                 # Its program ended between the last fold and the end of the run.
@@ -226,7 +230,8 @@ class PlanRuns:
 
     def _add_folds(self, run_id: str, folds: Sequence[int]) -> None:
         """Have a run that is to have only some folds have these too."""
-        only_folds = self._current_run(run_id).spec.only_folds  # empty for a run with all folds
+        # This is empty for a run that is to have all folds.
+        only_folds = self._current_run(run_id).spec.only_folds
         more_folds = [fold for fold in folds if fold not in only_folds]
         if only_folds and more_folds:
             self._set_folds(run_id, (*only_folds, *more_folds))
@@ -296,10 +301,12 @@ class PlanRuns:
         if self._compute_every_fold:
             return False
         if len(task.specs) > 1:
-            return False  # configurations that share work are computed together
+            # Configurations that share work are computed together, or none of them.
+            return False
         spec = task.specs[0]
         if spec.tracked:
-            return False  # its code is elsewhere, and may be another one by now
+            # The code of a tracked model is elsewhere, and may have changed since.
+            return False
         # Not one that was imported or recorded: that was computed on another machine.
         result = self.results.fold(spec, task.fold, computed_here=True)
         if result is None:
@@ -365,12 +372,13 @@ class PlanRuns:
         """A run's results and a new one, by fold, with every user's score where the rule or the
         metric looks at them."""
         results = {}
-        for stored in (*run.folds, *run.ahead):  # ahead: finished before it was their turn
+        for stored in (*run.folds, *run.ahead):
+            # The folds ahead have finished before their turn.
             results[stored.fold] = stored
         if metric_of(run.spec).per_user:
             metric: str | None = run.spec.metric_name
             if stopping.needs_user_scores(rule):
-                metric = None  # all metrics that were kept
+                metric = None  # None stands for all metrics that were kept.
             scores = self.results.user_scores_of_folds(run, list(results), metric)
             for fold, user_scores in scores.items():
                 results[fold] = replace(results[fold], user_scores=user_scores)
@@ -457,8 +465,9 @@ class PlanRuns:
         except StoreError as missing_fold_error:
             cause: StoreError | RunError = missing_fold_error
         else:
-            return None  # the database has every fold
-        if isinstance(error, RunError):  # it says what happened, and not only what is missing
+            return None  # The database has every fold.
+        if isinstance(error, RunError):
+            # This error says what happened, and not only which fold is missing.
             cause = error
         fold_count = sum(len(copy.rows) for copy in self._copies_in_memory.values())
         try:
@@ -510,7 +519,8 @@ class PlanRuns:
         """Whether someone asked one of these runs, or of all that are claimed, to stop."""
         try:
             return self.store.cancel_requested(*self._ids_of(specs))
-        except StoreError as error:  # its connection was cut; it is asked again in a moment
+        except StoreError as error:
+            # The connection was cut. The database is asked again in a moment.
             log.warning("nobody can say whether a run was cancelled: %s", error)
             return False
 
@@ -532,12 +542,14 @@ class PlanRuns:
 
     def add_lost_seconds(self, task: FoldTask, seconds: float) -> None:
         """Note the seconds of a fold that did not come to its end: they were spent."""
-        with suppress(StoreError):  # a database that is away now has worse to tell
+        with suppress(StoreError):
+            # If the database is away, lost seconds are the least of the troubles.
             add_lost(self.store, self._ids_of(task.specs), seconds)
 
     def note_node(self, task: FoldTask, node: str | None) -> None:
         """Note which node has begun with a task; None: none has it any more."""
-        with suppress(StoreError):  # only for those who look
+        with suppress(StoreError):
+            # Nodes are noted only for people who look, so that an error costs nothing else.
             for run_id in self._ids_of(task.specs):
                 self.store.begin_on(run_id, task.fold, node)
 
@@ -615,7 +627,8 @@ def raise_unsaved_fold(sentence: str | None) -> None:
 
 def _spec_to_go_on(run: RunRecord, spec: RunSpec) -> RunSpec:
     """The run's own spec, with the folds that this one asks for, and those that finished early."""
-    only_folds = spec.only_folds  # empty where all folds are asked for
+    # This is empty where all folds are asked for.
+    only_folds = spec.only_folds
     # Folds that finished before their turn are computed and paid for. They have to be among the
     # folds of the run, or their turn never comes.
     early_folds = {result.fold for result in run.ahead}
@@ -654,7 +667,7 @@ def moments_of(
     order = run.spec.fold_order
     # Folds that the run had before other folds were asked for come first.
     folds = [result.fold for result in run.folds if result.fold not in order]
-    folds += takewhile(results.__contains__, order)  # up to the first that is missing
+    folds += takewhile(results.__contains__, order)  # Folds up to the first missing one count.
     moments = _moments_after_each(run, rule, results, folds)
     is_stopped = stopping.stop_of(moments, run.k) is not None
     if not is_stopped or len(folds) == len(results):
@@ -688,7 +701,8 @@ def _moments_after_each(
     return moments
 
 
-@lru_cache(maxsize=100_000)  # with 200 nodes asked for thousands of times a second
+# With 200 nodes it is called thousands of times a second.
+@lru_cache(maxsize=100_000)
 def _key_of_run(spec: RunSpec) -> Hashable:
     """What tells the runs of one plan apart, which is all but the folds that they are to have."""
     spec_of_all_folds = replace(spec, only_folds=(), full=False)
@@ -736,7 +750,7 @@ class ProgressWriter:
         """End the thread."""
         self.drop_reports()
         self._is_closed.set()
-        self._has_reports.set()  # the thread waits for it
+        self._has_reports.set()  # This wakes the thread.
         self._thread.join()
 
     def _write(self) -> None:
@@ -749,6 +763,7 @@ class ProgressWriter:
                     try:
                         self._store.set_progress(run_id, *self._reports.pop(run_id))
                     except StoreError as error:
-                        log.warning("progress was not written: %s", error)  # a fold is worth more
+                        # The fold goes on: it is worth more than what a page shows of its progress.
+                        log.warning("progress was not written: %s", error)
                         self._is_closed.wait(AGAIN_SECONDS)
             self._is_closed.wait(PROGRESS_SECONDS)

@@ -187,7 +187,8 @@ def _measure_lists(fold: TrackedFold, table: pd.DataFrame) -> Measured:
     check_computed_here(metric)
     lists = lists_of(fold, table)
     check_lengths(fold, lists)
-    cutoffs = [n for n in spec.cutoffs if n <= spec.n]  # longer lists than n are not known
+    # The reported lists have n items, so that nothing is known of longer ones.
+    cutoffs = [n for n in spec.cutoffs if n <= spec.n]
     scores = evaluation.evaluate_lists(
         lists,
         fold.matrices.seen,
@@ -207,7 +208,8 @@ def _measure_ratings(fold: TrackedFold, table: pd.DataFrame) -> Measured:
     check_computed_here(metric)
     data = fold.data
     held_out = fold.parts == Part.TEST
-    assert data.ratings is not None  # a run of RMSE or MAE is refused without
+    # Runs that predict ratings are refused where the data have none.
+    assert data.ratings is not None
     scores = evaluation.evaluate_ratings(
         ratings_of(fold, table),
         data.ratings[held_out],
@@ -283,7 +285,8 @@ def _scores_by_user(
 def _measured(fold: TrackedFold, scores: Evaluation, note: str = "") -> Measured:
     """The fold's scores from its evaluation, with a note as of `Measured`."""
     user_scores = None
-    if scores.metrics:  # of each user; other metrics have one value for the fold
+    if scores.metrics:
+        # An evaluation names only the metrics of which each user has a value.
         user_scores = scores.user_scores(fold.spec.n, fold.data.cluster_of)
     return Measured(
         score=scores.means[fold.spec.metric_name],

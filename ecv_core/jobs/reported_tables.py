@@ -75,7 +75,8 @@ def finite_column(table: pd.DataFrame, column: str) -> Floats:
     values = pd.to_numeric(table[column], errors="coerce").to_numpy(dtype=np.float64)
     is_finite = np.isfinite(values)
     if not is_finite.all():
-        row = int(np.argmin(is_finite))  # the first that is not
+        # `argmin` finds the first False: the first row without a finite number.
+        row = int(np.argmin(is_finite))
         raise InputError(
             f"row {row + 1} of the table has the {column} '{table[column].iloc[row]}', which is "
             "not a finite number"
@@ -156,7 +157,8 @@ def lists_of(fold: TrackedFold, table: pd.DataFrame) -> NDArray[np.int64]:
     order = _order_by_user_and_rank(fold, table, pairs)
     users = pairs.users[order]
     items = pairs.items[order]
-    ranks = pd.Series(users).groupby(users).cumcount().to_numpy()  # from 0, in the user's list
+    # The rank of a row is its place in the user's list, from 0.
+    ranks = pd.Series(users).groupby(users).cumcount().to_numpy()
     n = fold.spec.n
     lists = np.full((fold.data.n_users, n), -1, dtype=np.int64)
     is_in_list = ranks < n
@@ -223,7 +225,8 @@ def _order_by_user_and_rank(fold: TrackedFold, table: pd.DataFrame, pairs: _Pair
         return order
     if "score" in table.columns:
         return np.lexsort((pairs.items, -finite_column(table, "score"), pairs.users))
-    return np.argsort(pairs.users, kind="stable")  # a user's rows stay in their order
+    # A stable sort leaves the rows of a user in their order.
+    return np.argsort(pairs.users, kind="stable")
 
 
 def _check_candidates(fold: TrackedFold, pairs: _Pairs) -> None:

@@ -110,7 +110,8 @@ class TrackedFold:
 def _write_csv(path: Path, columns: dict[str, NDArray[Any]]) -> None:
     values = []
     for column in columns.values():
-        if column.dtype.kind == "f":  # csv would write a rating with too many digits
+        if column.dtype.kind == "f":
+            # The csv module would write a rating in single precision with too many digits.
             numbers, codes = np.unique(column, return_inverse=True)
             column = numbers.astype(str).astype(object)[codes]
         values.append(column.tolist())
@@ -129,4 +130,5 @@ def _ids_as_written(ids: Ids) -> Ids | NDArray[np.int64]:
         return texts
     if (numbers.astype(ids.dtype) == ids).all():
         return numbers
-    return texts  # such as '007', which no whole number is written as
+    # Some id is written as no whole number is, such as '007'.
+    return texts

@@ -90,7 +90,8 @@ def read(
     load_first: Callable[[], object] | None = None,
 ) -> T:
     """`function(path, *arguments)`, here for a small file, else as `run_in_child`."""
-    if is_small(path):  # it can do no harm, and a process of its own takes longer
+    if is_small(path):
+        # A small file can do no harm, and a process of its own would take longer.
         return function(path, *arguments)
     what = f"the file {path.name}"
     size = os.path.getsize(path)
@@ -132,7 +133,8 @@ def run_in_child(
         megabytes=limits.max_read_mb(size),
         seconds=limits.max_read_seconds(),
     )
-    with _PLACES_FOR_CHILDREN:  # so that few of them share the memory
+    with _PLACES_FOR_CHILDREN:
+        # Only few children at once share the memory.
         answer = _answer_of_child(task, report)
     if answer.kind == _LATE:
         raise error(
@@ -190,7 +192,8 @@ def _answer_of_child(task: _Task, report: Report | None) -> _Answer:
             process.kill()
     if is_late.is_set():
         return _Answer(_LATE)
-    if answer.kind == _DIED:  # the code is known, as the end of `with` waits for the process
+    if answer.kind == _DIED:
+        # The end of the `with` block has waited for the process, so that its exit code is known.
         return _Answer(_DIED, ending(process.returncode))
     return answer
 
@@ -254,7 +257,8 @@ def serve_task() -> None:
         arguments = (*arguments, report)
     try:
         if task.load_first is not None:
-            task.load_first()  # before the limit, so that its memory does not count
+            # What is loaded before the limit is set does not count as memory that reading takes.
+            task.load_first()
         _limit_this_process(task.megabytes, task.seconds)
         tell(_DONE, task.function(*arguments))
     except MemoryError:
@@ -266,7 +270,8 @@ def serve_task() -> None:
             tell(_REFUSED, refusal)
     except Exception:  # noqa: BLE001  the parent raises it
         tell(_FAILED, traceback.format_exc())
-    os._exit(0)  # nothing of what was read is tidied up
+    # The process ends at once, as tidying up what was read would take time.
+    os._exit(0)
 
 
 def take_standard_output() -> IO[bytes]:
@@ -303,11 +308,13 @@ def _limit_this_process(megabytes: int, seconds: int) -> None:
     """No more memory than this beside what is held already; no outliving of a parent that died."""
     try:
         import resource
-    except ImportError:  # Windows
+    except ImportError:
+        # Windows has no limits of this kind.
         return
     import psutil
 
-    held_bytes = getattr(psutil.Process().memory_info(), "data", 0)  # macOS does not say
+    # On macOS psutil does not say what is held.
+    held_bytes = getattr(psutil.Process().memory_info(), "data", 0)
     # The parent ends a child by the clock. One whose parent has died ends itself, later: by the
     # time of all processors together, which several threads use up faster than the clock goes.
     highest_values = {
@@ -316,5 +323,6 @@ def _limit_this_process(megabytes: int, seconds: int) -> None:
         resource.RLIMIT_CORE: 0,
     }
     for kind, value in highest_values.items():
-        with suppress(ValueError, OSError):  # a lower one is in force
+        with suppress(ValueError, OSError):
+            # A lower limit is in force already.
             resource.setrlimit(kind, (value, value))

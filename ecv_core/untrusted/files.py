@@ -39,7 +39,8 @@ def content_of(path: Path, *, at_most: int) -> bytes:
 def read_at_most(read: Callable[[int], bytes], at_most: int) -> bytes:
     """As `content_of`, of what is open: a `read` of so much would first take that much memory."""
     pieces = []
-    bytes_left = at_most + 1  # by the one byte more the caller sees that there is too much
+    # One byte more than is allowed shows the caller that there is too much.
+    bytes_left = at_most + 1
     while bytes_left:
         piece = read(min(bytes_left, _PIECE))
         if not piece:
@@ -98,10 +99,11 @@ def replacing(path: Path, *, readable_by_others: bool = False) -> Iterator[Path]
     try:
         yield temporary
         if readable_by_others:
-            temporary.chmod(0o644)  # mkstemp's is 0600
+            temporary.chmod(0o644)  # mkstemp has made it 0600.
         _sync(temporary, os.O_RDWR)
-        when_nobody_reads(partial(temporary.replace, path))  # Windows refuses while somebody does
-        with suppress(OSError):  # Windows opens no folder
+        # Windows refuses to replace a file while somebody reads it.
+        when_nobody_reads(partial(temporary.replace, path))
+        with suppress(OSError):  # Windows opens no folder.
             _sync(path.parent, os.O_RDONLY)
     finally:
         with suppress(OSError):
@@ -127,7 +129,8 @@ def when_nobody_reads(change: Callable[[], object]) -> None:
                 time.sleep(_PAUSE_SECONDS)
             else:
                 return
-    change()  # on Windows the last try, whose error the caller sees
+    # On Windows this is the last try, whose error the caller sees.
+    change()
 
 
 def _sync(path: Path, flags: int) -> None:

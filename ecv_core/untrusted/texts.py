@@ -52,7 +52,9 @@ def disarm_chart_texts(value: Any) -> Any:  # noqa: ANN401  of a figure, as Plot
 
 def _may_hold_texts(value: object) -> bool:
     """Whether it is a sequence that is not of numbers alone."""
-    if hasattr(value, "dtype"):  # an array; NumPy is not loaded for a line on a terminal
+    if hasattr(value, "dtype"):
+        # Only arrays have a dtype. They are not asked for by their class, as NumPy would be loaded
+        # for a line on a terminal.
         return value.dtype.kind in "OUT"
     return isinstance(value, list | tuple)
 

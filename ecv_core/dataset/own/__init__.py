@@ -396,7 +396,8 @@ def keep(folder: Path, name: str, *, added_by: str = "") -> About:
     try:
         if added_by:
             (folder / _ADDED_BY).write_text(added_by, encoding="utf-8")
-        os.rename(folder, kept_folder)  # onto a kept dataset it fails
+        # Renaming fails where a dataset is kept under this name.
+        os.rename(folder, kept_folder)
     except OSError as error:
         if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
             raise InputError(f"there is a dataset '{name}' already; choose another name") from None

@@ -256,7 +256,8 @@ def _first_filled_lines(text: str, skip: int = 0) -> list[str]:
     """The first lines with something in them. Raises: Unreadable if none is left."""
     lines = []
     is_a_line_too_long = False
-    most_lines = SAMPLE + 2  # the rows that decide, the names of columns, and a title above these
+    # These are the rows that decide, the names of columns, and a title above them.
+    most_lines = SAMPLE + 2
     for line in islice(_lines_of(text), skip, None):
         if len(line) > _LONGEST_SAMPLE:
             is_a_line_too_long = True
@@ -311,7 +312,8 @@ def _separator_in_first_line(line: str) -> str | None:
     match = _SEPARATOR_LINE.fullmatch(line)
     if match is None:
         return None
-    return match[1] or "\t"  # a tab at the end of a line is often lost
+    # Nothing after 'sep=' stands for a tab, which is often lost at the end of a line.
+    return match[1] or "\t"
 
 
 def _note_of_titles(count: int, first_line: str) -> str:
@@ -360,7 +362,8 @@ def _usual_width(rows: Sequence[Sequence[str]]) -> _UsualWidth:
 def _check_no_headings(text: str, rows: Sequence[Sequence[str]]) -> None:
     """Refuse a table with headings between its rows, such as '1:'. Raises: Unreadable."""
     if _usual_width(rows).width < 2 or len(rows[0]) > 1:
-        return  # the first line has as many fields as others, so that it is a row like them
+        # The rows have one field, or the first line has several, so that it is no heading.
+        return
     first_field = rows[0][0]
     if not _HEADING.fullmatch(first_field.strip()):
         return
@@ -384,12 +387,13 @@ def _count_titles(rows: Sequence[Sequence[str]]) -> int:
     width = _usual_width(rows).width
     if width < 2:
         return 0
-    above_table = 0  # lines above the first one of usual width
+    above_table = 0  # These lines have another width.
     while len(rows[above_table]) != width:
         above_table += 1
     table = rows[above_table:]
     if above_table and _can_be_names(rows[above_table - 1], width) and not _is_named(table):
-        return above_table - 1  # The last of them names the columns, and is no title.
+        # The last of these lines names the columns, and is no title.
+        return above_table - 1
     return above_table + _count_titles_of_full_width(table)
 
 
@@ -595,7 +599,7 @@ def _has_role_names(rows: Sequence[Sequence[str]]) -> bool:
         return _have_another_kind(filled_values(rows[1:], place), names[place])
     other_rows = []
     for row in rows:
-        if row != names:  # the same names again begin another file
+        if row != names:  # Files may have been joined, each with its names.
             other_rows.append(row)
     return names[place].strip() not in filled_values(other_rows, place)
 
@@ -605,7 +609,8 @@ def _have_another_kind(values: Sequence[str], word: str) -> bool:
     if not values:
         return False
     numbers = list(filter(is_number, values))
-    if len(numbers) > NEARLY_ALL * len(values):  # The word itself is no number.
+    if len(numbers) > NEARLY_ALL * len(values):
+        # The callers have made sure that the word itself is no number.
         return True
     return are_dates(values) and not are_dates([word])
 
@@ -639,7 +644,8 @@ def _field_names(records: Sequence[Mapping[str, object]]) -> Row:
 
     Of a field that holds a value in some objects and an object in others only the value has a name.
     """
-    every_name: dict[str, None] = {}  # a dict, as it keeps the order
+    # A dict keeps the order in which names appear, which a set would not.
+    every_name: dict[str, None] = {}
     for record in records:
         every_name.update(dict.fromkeys(record))
     names = []
@@ -698,7 +704,8 @@ def _unused_sentences(layout: Layout, told_places: Container[int]) -> list[str]:
         layout: How the file is read.
         told_places: Of columns of which that is told already.
     """
-    if layout.column("target") is not None:  # the others are features
+    if layout.column("target") is not None:
+        # All columns beside a target are used, as features.
         return []
     used_places = [place for _, place in layout.columns_to_read]
     unused = []

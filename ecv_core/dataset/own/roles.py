@@ -175,7 +175,8 @@ def roles_by_names(names: Sequence[str], rows: Rows) -> dict[str, int]:
         if places:
             roles[role] = places[0]
     if _is_day_of_month(roles.get("timestamp"), plain_names, rows):
-        del roles["timestamp"]  # without the month it tells no order
+        # Without the month, the day of a month tells no order.
+        del roles["timestamp"]
     return roles
 
 
@@ -228,7 +229,8 @@ def _names_within_row_object(names: Sequence[str]) -> list[str]:
     Elasticsearch writes such rows: '_source.user_id' and '_source.rating' beside its own '_id'. Of
     several such objects the outermost is the row, which may have the user and item it answers to.
     """
-    names_of_object: dict[str, set[str]] = {}  # path of an object -> names in it, as compared
+    # By the path of an object, the names in it as `plain_name` gives them.
+    names_of_object: dict[str, set[str]] = {}
     for name in names:
         path, dot, child = name.rpartition(".")
         names_of_object.setdefault(path + dot, set()).add(plain_name(child))
@@ -318,10 +320,10 @@ def guess_unit(values: Values, name: str = "") -> TimeUnit:
     non_empty = list(filter(None, map(str.strip, values)))
     numbers = sorted(abs(_number(value)) for value in non_empty if is_number(value))
     if len(numbers) * 2 < len(non_empty):
-        return date_orders(non_empty).orders[0]  # the likeliest
+        return date_orders(non_empty).orders[0]  # The first order is the likeliest.
     if not numbers:
         return TimeUnit.SECONDS
-    if all(map(_DAY_NUMBER.fullmatch, non_empty)):  # such as 20180103
+    if all(map(_DAY_NUMBER.fullmatch, non_empty)):  # The numbers are days, such as 20180103.
         return TimeUnit.ISO
     if says_time(name) and numbers[0] >= _EXCEL_FROM and numbers[-1] <= _EXCEL_TO:
         return TimeUnit.EXCEL_DAYS
@@ -348,7 +350,7 @@ def is_time(values: Values) -> bool:
         return are_dates(non_empty)
     if not non_empty:
         return False
-    if all(map(_DAY_NUMBER.fullmatch, non_empty)):  # such as 20180103
+    if all(map(_DAY_NUMBER.fullmatch, non_empty)):  # The numbers are days, such as 20180103.
         return True
     # All are Unix times of likely years, in one and the same unit.
     times = [_number(value) for value in non_empty]

@@ -103,7 +103,8 @@ def _executor_on_cluster(
     from ecv_core.jobs.cluster.executor import read_site
 
     site = read_site(site_path)
-    place = site.on or place  # the place may be the name of a site, whose file says where it is
+    # A place may be the name of a site, whose file says where its nodes are.
+    place = site.on or place
     scheduler = SCHEDULERS.get(place)
     if scheduler is not None:
         if nodes is not None:
@@ -180,8 +181,10 @@ def _executor_on_this_machine(worker_count: int, compute: Compute) -> Executor:
         threads_per_worker=1,
         host="127.0.0.1",
         dashboard_address="127.0.0.1:0",
-        memory_limit=0,  # no limit: Dask would end a worker whose fold needs more than its share
-        resources={"node": 1},  # a fold takes one, so that a worker computes one at a time
+        # There is no limit, as Dask would end a worker whose fold needs more than its share.
+        memory_limit=0,
+        # Each fold takes one "node", so that a worker computes one fold at a time.
+        resources={"node": 1},
         local_directory=str(scratch),
         silence_logs=logging.CRITICAL,
     )
@@ -254,7 +257,8 @@ def _executor_on_nodes(scheduler: Scheduler, site: Site, compute: Compute) -> Ex
     make_cluster = getattr(dask_jobqueue, scheduler.cluster)
     cluster = make_cluster(**settings)
     if scheduler is SLURM:
-        cluster.ecv_job_name = job_name  # by which the executor finds the job in SLURM's queue
+        # The executor finds the job in SLURM's queue by this name.
+        cluster.ecv_job_name = job_name
         _check_slurm_takes(cluster)
     node_use = NodeUse.UNKNOWN
     if site.exclusive:
@@ -291,7 +295,7 @@ def _job_settings(site: Site) -> dict[str, Any]:
     security = None
     has_certificates = dask.config.get("distributed.comm.tls.ca-file", None)
     if has_certificates:
-        security = Security()  # it reads them from Dask's own settings
+        security = Security()  # It reads Dask's own settings.
     return _SETTINGS_OF_EVERY_SITE | {
         "cores": site.cores,
         "memory": site.memory,
@@ -326,6 +330,7 @@ def _check_slurm_takes(cluster: Any) -> None:  # noqa: ANN401  Dask's clusters h
         cluster.close()
         reason = test_run.stderr.strip()
         for line in reason.splitlines():
-            if "error" in line:  # else the whole text is the reason
+            if "error" in line:
+                # The last line about an error is the reason; without one the whole text is.
                 reason = line
         raise InputError(f"SLURM refuses this job: {reason}; correct the site's file")

@@ -100,7 +100,8 @@ def read_site(path: Path | None) -> Site:
         keys = tomllib.loads(content.decode("utf-8"))
     except OSError as error:
         raise InputError(f"the site's file {path} cannot be read: {error.strerror}") from error
-    except ValueError as error:  # no TOML, or no text at all
+    except ValueError as error:
+        # The file is no TOML, or no text at all.
         raise InputError(f"the site's file {path} is not valid TOML: {error}") from error
     allowed = [field.name for field in fields(Site)]
     for name in keys:
@@ -264,12 +265,15 @@ class DaskExecutor:
             except queue.Empty:
                 return
             if self._tasks.get(submission.task) is not submission:
-                continue  # it was cancelled meanwhile
+                continue  # The task was cancelled meanwhile.
             if future is None:
                 yield Begun(task=submission.task, node=submission.begun_on)
-            elif submission.future is future:  # else it was given to another node since
+            elif submission.future is future:
+                # A future that is no longer the submission's is of a node that has lost the task
+                # since.
                 yield from self._outcome(submission, future)
-                end = time.monotonic()  # only the first outcome is waited for
+                # Only the first outcome is waited for; others are taken if they are there already.
+                end = time.monotonic()
 
     def cancel(self, task: FoldTask) -> None:
         submission = self._tasks.pop(task, None)
@@ -284,7 +288,8 @@ class DaskExecutor:
         for task in list(self._tasks):
             self.cancel(task)
         if self._scheduler_answers:
-            with suppress(OSError):  # a scheduler that goes now keeps nothing
+            with suppress(OSError):
+                # A scheduler that ends at this moment keeps nothing anyway.
                 for name in self._sent_data_names:
                     self._client.unpublish_dataset(name)
         self._client.close(timeout=SEND_SECONDS)
@@ -312,12 +317,15 @@ class DaskExecutor:
             call,
             key=key,
             resources={"node": 1},
-            priority=-int(submission.task.bet),  # a bet, 1, comes after what is sure, 0
+            # A bet, which is a fold that may turn out not to be needed, has the priority -1, and so
+            # comes after all others, with 0.
+            priority=-int(submission.task.bet),
             pure=False,
         )
         # Published, the task outlasts this program, and a later one can take it over by its name.
         if self._scheduler_stays:
-            with suppress(OSError):  # a scheduler that goes now loses the task, too
+            with suppress(OSError):
+                # A scheduler that ends at this moment loses the task, too.
                 self._client.publish_dataset(future, name=self._published_name(submission))
         self._await(submission, future)
 
@@ -334,7 +342,8 @@ class DaskExecutor:
         except Exception as raised:  # noqa: BLE001  the driver says what it was
             error = raised
         else:
-            if results is None:  # it is computed or sent again, so it has no outcome yet
+            if results is None:
+                # The task is computed or sent again, so that it has no outcome yet.
                 return
             for spec_index, result in results:
                 yield Computed(task=submission.task, spec_index=spec_index, result=result)
@@ -355,7 +364,8 @@ class DaskExecutor:
 
         try:
             return read_answer(future.result(timeout=SEND_SECONDS), submission.node)
-        except TimeoutError:  # the result was lost on its way, and is computed again
+        except TimeoutError:
+            # The result was lost on its way. Dask computes the task again, which is waited for.
             submission.progress(f"wait for the result of {submission.node}", 0, 0)
             self._await(submission, future)
             return None
@@ -370,7 +380,8 @@ class DaskExecutor:
             ) from None
         except EcvError:
             raise
-        except Exception:  # of Dask, or of what nobody expected
+        except Exception:
+            # The error is of Dask, or one that nobody expected.
             if not future.cancelled() and future.status != "lost":
                 raise
             submission.progress("wait for the Dask scheduler to come back", 0, 0)
@@ -434,7 +445,8 @@ class DaskExecutor:
                 continue
             owner = match[1]
             if owner == this_process() or is_gone(owner):
-                with suppress(KeyError, OSError):  # then it is given anew
+                with suppress(KeyError, OSError):
+                    # If the scheduler has lost the task by now, it is submitted anew.
                     future = self._client.get_dataset(published)
                     self._client.unpublish_dataset(published)
                     self._client.publish_dataset(future, name=self._published_name(submission))
@@ -456,7 +468,8 @@ class DaskExecutor:
         """The workers that take folds, by address, as they were at most a moment ago."""
         is_old = time.monotonic() - self._workers_read_at >= COUNT_SECONDS
         if self._scheduler_answers and (is_old or not self._workers):
-            with suppress(OSError):  # a scheduler that goes now had the workers of before
+            with suppress(OSError):
+                # If the scheduler ends at this moment, the workers of the last look stand.
                 workers = {}
                 for address, worker in self._client.scheduler_info().get("workers", {}).items():
                     if worker["resources"].get("node"):
@@ -538,7 +551,8 @@ class DaskExecutor:
 
     def _request_nodes(self) -> None:
         """Ask a site that gives nodes out for as many as there are tasks, lost ones among them."""
-        if self._nodes is not None:  # then a cluster was started that can be asked
+        if self._nodes is not None:
+            # With a number of nodes, a cluster was started that can be asked for more.
             self._cluster.scale(min(self._nodes, max(1, len(self._tasks))))
 
     def _schedule_giving_back(self) -> None:

@@ -138,7 +138,8 @@ def _receive(content: Content, folder: Path, client: Client) -> None:
                 f"the dataset {content.dataset} cannot be saved in {folder}: {error.strerror}; "
                 "make room there, or set ECV_DATA_DIR on the nodes to a place with room"
             ) from error
-        except Exception as error:  # a chunk was on a node that is gone
+        except Exception as error:
+            # A chunk may have been on a node that is gone.
             raise DataMissing(content.dataset) from error
         if not _has_content(folder / name, sha256):
             raise DataMissing(content.dataset)
@@ -147,7 +148,8 @@ def _receive(content: Content, folder: Path, client: Client) -> None:
 def _folder_for_sent_data(content: Content) -> Path:
     """Where a node keeps what it was sent: a folder of datasets of its own."""
     parent = datasets.data_dir()
-    with suppress(OSError):  # then it cannot be written to either
+    with suppress(OSError):
+        # If the folder cannot be made, it cannot be written to either, which is seen below.
         parent.mkdir(parents=True, exist_ok=True)
     if not os.access(parent, os.W_OK):
         parent = private_folder() / "datasets"
@@ -262,7 +264,8 @@ def run_task(call: Call) -> Answer:
         worker.log_event(call.topic, {"key": call.key, "at": (phase, step, steps)})
 
     worker.log_event(call.topic, {"key": call.key, "begun": node_name})
-    with _process_lock:  # one fold at a time
+    with _process_lock:
+        # One process computes all folds of this worker, one at a time.
         process = _process_of_worker()
         process.compute = partial(compute_on_node, call.compute, folder, call.node_use, node_name)
         process.environment = {}
@@ -309,11 +312,13 @@ def read_answer(answer: object, node: str) -> list[tuple[Any, Any]]:
         raise WrongAnswer(f"{node} answered with {type(answer).__name__}, not with bytes")
     try:
         content = pickle.loads(answer)
-    except (Exception, SystemExit) as error:  # reading a pickle imports modules, which may exit
+    except (Exception, SystemExit) as error:
+        # Reading a pickle imports modules, and one of these may call `exit`.
         raise WrongAnswer(
             f"the answer of {node} cannot be read here ({type(error).__name__}: {error})"
         ) from error
-    if isinstance(content, EcvError):  # what the node raised in place of an answer
+    if isinstance(content, EcvError):
+        # The node has sent its error in place of an answer.
         raise content
     # An answer has a pair for each configuration: its index in the task, and the fold's result.
     if not isinstance(content, list):
@@ -393,9 +398,11 @@ def compute_on_node(
         progress: Told every step.
     """
     os.environ["ECV_DATA_DIR"] = folder or _USUAL_FOLDER
-    if node_use is NodeUse.SHARED:  # so that their energy is said to be shared
+    if node_use is NodeUse.SHARED:
+        # The energy of these folds is then marked as measured on a shared machine.
         specs = [replace(spec, share_machine=True) for spec in specs]
-    joules_before = _node_joules(node_use)  # a counter of all that the node has used
+    # SLURM counts the joules of the node so far, so that those of a fold are a difference.
+    joules_before = _node_joules(node_use)
     for spec_index, result in compute(specs, index, progress):
         joules = _node_joules(node_use)
         joules_spent = None
