@@ -91,7 +91,7 @@ def python_of_environment(library: Library, say: Callable[[str], None]) -> Path:
     python = folder / "bin" / "python"
     if os.name == "nt":
         python = folder / "Scripts" / "python.exe"
-    # This file is written last, so that it tells a whole environment from a half made one.
+    # This file is written last: where it is missing, the environment is only half made.
     contents_file = folder / "made-of.txt"
     contents = library.contents
     try:
@@ -179,7 +179,8 @@ def _write_job(
     for param, value in spec.params:
         if param != library:  # the parameter of the library's name is its version
             params[param] = _from_json(value)
-    metric = "ndcg"  # RecBole chooses the best epoch by it, where it does not know the run's metric
+    # RecBole chooses the best epoch by nDCG, unless it can compute the run's own metric.
+    metric = "ndcg"
     if spec.metric in CHECKED:
         metric = spec.metric
     job = {
@@ -187,7 +188,7 @@ def _write_job(
         "model": model,
         "params": params,
         "n": spec.n,
-        "seed": fold.seed % 2**31,  # libraries take 32 bits with a sign
+        "seed": fold.seed % 2**31,  # the libraries read a seed as a signed integer of 32 bits
         "metric": metric,
         "train_items": spec.candidates == "train",
         "check": check,
@@ -212,7 +213,7 @@ def _run_script(python: Path, folder: Path, title: str) -> None:
     script = Path(__file__).with_name("script.py")
     command = [str(python), "-I", str(script), str(folder)]
     with (folder / "output.txt").open("w+", errors="replace") as output:
-        # The child ends with this process, however that ends: its stdin is closed then.
+        # The script ends itself once its stdin is closed, which happens however this process ends.
         with subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=output, stderr=output, cwd=folder
         ) as child:
@@ -232,7 +233,7 @@ def _run_script(python: Path, folder: Path, title: str) -> None:
 def _last_line(text: str) -> str:
     """The last line that a process has written, which says why it failed."""
     lines = [line for line in text.splitlines() if line.strip()]
-    if not lines:  # it had no time to say anything
+    if not lines:  # the process ended before it could write a line
         return "it was killed, perhaps for want of memory"
     return lines[-1].strip()
 

@@ -42,7 +42,8 @@ def fit_recbole(job: Job, parts: Parts, folder: Path) -> tuple[Lists, float]:
     model_class = recbole_class(job["model"])
     settings = recbole_settings(job, folder)
     write_for_recbole(parts, folder / "fold")
-    # Without the job's parameters a configuration has their defaults, and so every name there is.
+    # A configuration without the job's parameters holds every parameter at its default, and so
+    # names every parameter that the model has.
     defaults = Config(model=job["model"], dataset="fold", config_dict=settings).final_config_dict
     check_params(job, defaults.keys() - settings.keys())
     config = Config(model=job["model"], dataset="fold", config_dict={**job["params"], **settings})
@@ -98,7 +99,8 @@ def write_for_recbole(parts: Parts, folder: Path) -> None:
     """Write the parts of a fold as RecBole reads them."""
     validation = parts["validation"]
     if not len(validation):
-        # RecBole asks for such a part: a row of training stands in, and nothing is chosen by it.
+        # RecBole demands a validation part. A row of the training part takes its place, and no
+        # epoch is chosen by it.
         validation = parts["train"][-1:]
     files = {"train": parts["train"], "valid": validation, "test": parts["test"]}
     folder.mkdir()
@@ -127,9 +129,9 @@ def recbole_lists(job: Job, parts: Parts, model: Any, dataset: Any, testing: Any
     from recbole.utils.case_study import full_sort_scores
 
     users = np.unique(parts["test"][:, 0])
-    # RecBole numbers users and items anew.
+    # RecBole numbers users and items its own way.
     recbole_users = dataset.token2id("user_id", users.astype(str))
-    # The first item is RecBole's padding, which it gives no score.
+    # RecBole's first item is padding, which it gives no score; here its number is -1.
     real_items = dataset.id2token("item_id", np.arange(1, dataset.item_num)).astype(int)
     items = np.concatenate([[-1], real_items])
     is_candidate = np.ones(len(items), dtype=bool)
@@ -144,7 +146,8 @@ def recbole_lists(job: Job, parts: Parts, model: Any, dataset: Any, testing: Any
         for user, user_scores in zip(users[block], scores, strict=True):
             # Of items with equal scores the one with the lower number comes first, as in e-fold.
             best_columns = np.lexsort((items, -user_scores))[: job["n"]]
-            # RecBole scores what a user has already with minus infinity; it belongs to no list.
+            # RecBole gives items that the user has already a score of minus infinity; no list
+            # contains them.
             is_listed = np.isfinite(user_scores[best_columns])
             lists[int(user)] = items[best_columns[is_listed]]
     return lists
@@ -185,7 +188,7 @@ def cornac_model(job: Job) -> Any:
             f"{job['model']} needs sessions or baskets; only models of users and items can be used"
         )
     accepted = inspect.signature(model_class).parameters
-    check_params(job, accepted.keys() - {"seed"})  # the seed is the fold's
+    check_params(job, accepted.keys() - {"seed"})  # the fold decides the seed
     arguments = {"verbose": False, "seed": job["seed"]} | job["params"]
     for name in ("verbose", "seed"):
         if name not in accepted:
@@ -199,13 +202,14 @@ def cornac_lists(job: Job, parts: Parts, model: Any, cornac_fold: Any) -> Lists:
     Args:
         cornac_fold: The parts as Cornac's `BaseMethod`, which numbers users and items its own way.
     """
-    # Cornac numbers users and items anew: their numbers in e-fold -> those in Cornac.
+    # Cornac numbers users and items its own way. Both maps lead from e-fold's numbers to Cornac's.
     number_of_user = cornac_fold.global_uid_map
     number_of_item = cornac_fold.global_iid_map
-    items = np.array(list(number_of_item))  # in the order of Cornac's numbers
+    items = np.array(list(number_of_item))  # e-fold's item numbers, in the order of Cornac's
     candidate_count = len(items)
     if job["train_items"]:
-        candidate_count = cornac_fold.train_set.num_items  # these have the first numbers
+        # Cornac numbers the items of the training part first.
+        candidate_count = cornac_fold.train_set.num_items
     seen_numbers: dict[int, list[int]] = {}
     for user in np.unique(parts["test"][:, 0]).tolist():
         seen_numbers[user] = []

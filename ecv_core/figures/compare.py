@@ -101,7 +101,8 @@ def _kind_of_interval(spec: RunSpec) -> str:
     rule = stopping.rule(spec.rule)
     if rule.interval is IntervalKind.K_FOLD_MEAN:
         return f"{level}, k-fold mean"
-    if isinstance(stopping.rule_for(spec), OwnInterval):  # it makes the interval itself
+    # Such a rule works out an interval of its own.
+    if isinstance(stopping.rule_for(spec), OwnInterval):
         return f"{level}, {rule.title.lower()} rule"
     return f"{level}, t over folds"
 
@@ -121,7 +122,7 @@ def _run_row(name: str, run: RunRecord) -> dict[str, object]:
         "folds_saved": 0,
         "run_id": run.run_id,
     }
-    if run.stopped_at is not None:  # where the rule let all folds run, it is k
+    if run.stopped_at is not None:  # a rule that let all folds run stopped at fold k
         row["folds_saved"] = run.k - run.stopped_at
     if run.stopped_early:
         row["stop"] = run.stopped_at
@@ -185,7 +186,8 @@ def compare_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
         dark: Whether the page is dark.
     """
     colours = palette(dark)
-    # Where no run has an interval yet, all means are drawn alike, as of one kind without a name.
+    # Where no run has an interval yet, there is one kind without a name, so that all means look
+    # alike.
     interval_kinds = [kind for kind in frame["interval"].unique() if kind] or [""]
     panels = frame.groupby(["dataset", "metric"], sort=False)
     height = _RUN_HEIGHT * len(frame) + (_TITLE_HEIGHT + _AXIS_HEIGHT) * len(panels)
@@ -234,7 +236,7 @@ def _set_panel_axes(
         tickfont={"size": 14},
         range=_score_range(runs),
     )
-    # On two lines: a narrow page would have no room for the marks.
+    # Names stand on two lines, because on a narrow page one line would leave no room for the marks.
     names = [name.replace(", ", ",<br>", 1) for name in runs["name"]]
     figure.update_yaxes(
         row=panel_number,
@@ -270,7 +272,7 @@ def _add_panel(
     _add_means_of_all_folds(figure, panel_number, runs.dropna(subset=["k_fold_mean"]), colours)
     scored_runs = runs.dropna(subset=["mean"])
     styles = [("diamond", colours.mean), ("square", colours.width), ("triangle-up", colours.ink)]
-    # A mean without an interval is drawn like the first kind: there is nothing to mistake.
+    # A mean without an interval is drawn like the first kind of interval.
     kind_of_run = scored_runs["interval"].replace("", interval_kinds[0])
     for kind, (symbol, colour) in zip(interval_kinds, cycle(styles), strict=False):
         _add_means_at_stop(
@@ -322,7 +324,8 @@ def _add_means_at_stop(
     name = AT_STOP
     if kind:
         name += f" and interval ({kind})"
-    # A mean may lie outside its interval, but Plotly knows no negative lengths.
+    # A mean may lie outside its interval. Plotly draws no bars of negative length, so such a bar
+    # gets the length 0.
     reach_above = (runs["high"] - runs["mean"]).clip(lower=0).fillna(0.0)
     reach_below = (runs["mean"] - runs["low"]).clip(lower=0).fillna(0.0)
     interval = {
@@ -338,7 +341,8 @@ def _add_means_at_stop(
     interval_words = f", interval {ends} ({_hover_value('interval')})"
     folds = f"{_hover_value('folds_used')} of {_hover_value('k')} folds"
     hover = f"{_hover_value('name')}<br>mean %{{x:.4f}}{interval_words}<br>{folds}<extra></extra>"
-    hover_of_single_fold = hover.replace(interval_words, "")  # it has no interval
+    # The mean of a single fold has no interval.
+    hover_of_single_fold = hover.replace(interval_words, "")
     _add_marks(
         figure,
         panel_number,
@@ -389,6 +393,6 @@ def _score_range(runs: pd.DataFrame) -> list[float] | None:
         return None
     low = float(np.nanmin(marks))
     high = float(np.nanmax(marks))
-    # Where all marks are the same number, the axis spans a tenth of it; of zero, 0.1.
+    # Where all marks are the same number, the axis spans a tenth of that number, or 0.1 if it is 0.
     width = high - low or abs(high) * 0.1 or 0.1
     return [low - 0.05 * width, high + 0.08 * width]

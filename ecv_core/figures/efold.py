@@ -88,7 +88,8 @@ class FoldHistory:
         """One row per fold; see `efold_frame`. Intervals end where the score cannot be."""
         frame = efold_frame(self.moments, self.stopped_at)
         least, most = self.metric_range
-        # Scores on another scale, such as shares in percent, keep an interval around their mean.
+        # A score may be on another scale than its metric, such as percent. The mean then lies
+        # outside the metric's range, and clipping must not cut the interval off its own mean.
         frame["low"] = frame["low"].clip(lower=np.minimum(least, frame["mean"]))
         frame["high"] = frame["high"].clip(upper=np.maximum(most, frame["mean"]))
         return frame
@@ -178,11 +179,12 @@ def score_range(frame: pd.DataFrame) -> Span:
         return centre - reach, centre + reach
     after_two_folds = frame.iloc[1]
     centre = float(after_two_folds["mean"])
-    # A little more than half the interval; where that has no width, an axis of some length.
+    # The axis reaches a little further than the interval. Where that has no width, it reaches 5 %
+    # of the mean, or 0.01 where the mean is 0.
     reach = float(after_two_folds["width"]) * 0.58 or abs(centre) * 0.05 or 0.01
     distances = frame[["score", "low", "high"]].sub(centre).abs().to_numpy()
     farthest = float(np.nanmax(distances))
-    # The axis grows in steps, so that it stands still after most folds.
+    # The axis grows by half at a time, so that it stands still after most folds.
     while farthest > reach:
         reach *= 1.5
     return centre - reach, centre + reach

@@ -76,7 +76,8 @@ def efold_figure(
     band_name = f"{percent_text(history.confidence, 'g')} {BAND} of the {history.interval_kind}"
     _add_interval_band(figure, used_folds, colours.band, name=band_name)
     checked_folds = frame[~frame["used"]]
-    # Lines through the folds that ran to check begin at the last fold used, which is the stop.
+    # Folds after the stop ran to check it. Their lines begin at the stop, so that they join those
+    # of the folds used.
     from_stop_on = frame[len(used_folds) - 1 :]
     if not checked_folds.empty:
         _add_interval_band(figure, from_stop_on, colours.faint_band, showlegend=False)
@@ -115,7 +116,7 @@ def efold_figure(
         yaxis2=width_axis,
         uirevision="figure-1",
     )
-    if frame.empty and span is None:  # there is no scale yet
+    if frame.empty and span is None:  # without a fold there is no scale for this axis
         figure.update_yaxes(showticklabels=False, showgrid=False)
     _enlarge_type(figure, type_scale)
     return figure
@@ -156,7 +157,7 @@ def _add_interval_band(
     """The interval after each fold, shaded; `looks` are of the entry in the legend."""
     rows = rows.dropna(subset=["width"])
     if len(rows) == 1:
-        # A single interval would be a line without area: it becomes a narrow strip at its fold.
+        # A band over a single fold would have no area, so it is drawn as a narrow strip.
         fold = rows["n"].iloc[0]
         rows = pd.concat([rows, rows]).assign(n=[fold - 0.1, fold + 0.1])
     edge = {
@@ -253,7 +254,7 @@ def _add_stop(figure: go.Figure, history: FoldHistory, stop: int, colours: Palet
         yref="paper",
         line={"color": colours.stop, "width": 3, "dash": "dash"},
     )
-    # The words are on that side of the stop where they stay within the axis.
+    # Near an end of the axis, the words stand on the side of the stop that has room for them.
     side = "center"
     if stop < k / 3:
         side = "left"
@@ -284,7 +285,8 @@ def _enlarge_type(figure: go.Figure, scale: float) -> None:
     layout.legend.font.size *= scale
     layout.margin.t *= scale
     for axis in (layout.xaxis, layout.yaxis, layout.yaxis2):
-        usual_size = axis.title.font.size or _AXIS_TITLE_SIZE  # the axis of folds says no size
+        # The axis of folds leaves the size at its default.
+        usual_size = axis.title.font.size or _AXIS_TITLE_SIZE
         axis.title.font.size = scale * usual_size
     for annotation in layout.annotations:
         annotation.font.size *= scale
@@ -310,8 +312,8 @@ def drawn_steps(history: FoldHistory) -> list[int]:
     folds = len(history.moments)
     if folds <= _MOST_FOLDS_ALL_DRAWN:
         return list(range(folds + 1))
-    # Of many folds, a figure is drawn only where more changes than one more point: at the
-    # beginning, around the stop, and at the end.
+    # With many folds, there are figures only of those folds at which more changes than one point is
+    # added: at the beginning, around the stop, and at the end.
     steps = {*range(_FIGURES_TO_EACH_SIDE + 1), *range(folds - _FIGURES_TO_EACH_SIDE, folds + 1)}
     stop = history.stopped_at
     if stop is not None:
@@ -362,7 +364,8 @@ def efold_steps(history: FoldHistory) -> list[Step]:
     drawn = drawn_steps(history)
     steps = []
     for n in range(folds + 1):
-        # Where no figure has just these n folds, the next one is shown, cut after the n-th fold.
+        # Where no figure has exactly these n folds, the next larger one is shown, cut after the
+        # n-th fold.
         figure_number = bisect_left(drawn, n)
         largest_x = None
         if folds > _MOST_FOLDS_ALL_DRAWN:

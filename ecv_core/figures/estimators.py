@@ -78,7 +78,8 @@ def _scores_of_table(arrays: Mapping[str, NDArray[Any]], table: str) -> list[Sco
     samples = np.arange(len(fold_of_sample))
     # Scores of samples have a row per estimator and a column per sample.
     if f"{table}/right" in arrays:
-        # A bit for each sample that an estimator has right; the last byte has some to spare.
+        # Each bit says whether an estimator predicted a sample right. The last byte of an estimator
+        # may have unused bits, which are cut off.
         bits = np.unpackbits(arrays[f"{table}/right"], axis=1)
         scores_of_samples = bits[:, : len(samples)]
     else:
@@ -86,10 +87,12 @@ def _scores_of_table(arrays: Mapping[str, NDArray[Any]], table: str) -> list[Sco
     estimators = []
     for number, name in enumerate(arrays[f"{table}/estimators"].tolist()):
         seconds = arrays[f"{table}/seconds"][number].astype(np.float64)
-        # A row per fold and a column per sample, which is held out in one fold alone.
+        # The array has a row per fold and a column per sample. Each sample is held out in one fold
+        # only.
         by_fold = np.full((len(seconds), len(samples)), np.nan, np.float32)
         by_fold[fold_of_sample, samples] = scores_of_samples[number]
-        # Samples take the place of users, and seconds that of joules, as `source` says.
+        # Where other studies have users and joules, this one has samples and seconds; `source` says
+        # so.
         estimator = Scores(
             name=name,
             dataset=table,
@@ -113,7 +116,8 @@ def estimators_words(frame: pd.DataFrame) -> str:
     """What each rule that stops uses and keeps, in one sentence."""
     means = means_by(frame, "rule")
     clauses = []
-    stopping_rules = means[means["folds"] < 10]  # that is, without the one that runs all ten
+    # A rule that uses all ten folds never stops, so it is left out.
+    stopping_rules = means[means["folds"] < 10]
     for _, rule in stopping_rules.iterrows():
         clauses.append(
             f"**{rule['rule']}** uses {rule['folds']:.1f} of 10 folds, ends within 1 % of their "

@@ -51,7 +51,8 @@ def _number_font(table: pd.DataFrame, colour: str, least: int = 11) -> Looks:
         colour: Their colour.
         least: Pixels that they have in many columns; longer numbers less than short ones.
     """
-    fitting = 128 // len(table.columns)  # eight columns have room for 16 pixels, more for less
+    # Eight columns have room for type of 16 pixels, and more columns for smaller type.
+    fitting = 128 // len(table.columns)
     return {"size": min(16, max(least, fitting)), "color": colour}
 
 
@@ -136,7 +137,7 @@ def heatmap_figure(
         dark: Whether the page is dark.
     """
     table = table_at_alpha(frame, value, frame["alpha"].iloc[0])
-    # The cells get their numbers from a step of the slider.
+    # The cells are empty at first: each step of the slider says what they hold.
     return _heatmap(table, scale, palette(dark), hovertemplate=_hover(hover))
 
 
@@ -214,7 +215,7 @@ def _summary(table: pd.DataFrame, label: Callable[[float], str]) -> str:
 
 
 def _number_text(number: float, digits: int) -> str:
-    if number >= 9.95:  # it reads as 10 or more
+    if number >= 9.95:  # it is rounded to 10 or more
         digits = min(digits, 1)
     return f"{number:.{digits}f}"
 
@@ -271,7 +272,7 @@ def cells_trace(
 
 def legend(scale: CellScale) -> Looks:
     """Attributes of a trace of cells: below them, what their colours mean."""
-    # A quarter of the bar inwards, the words stay below it, however narrow it is.
+    # The words are centred a quarter of the bar's length from its end, so that they stay below it.
     quarter = (scale.worst - scale.best) / 4
     words = {
         "tickvals": [scale.best + quarter, scale.worst - quarter],

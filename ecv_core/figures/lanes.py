@@ -29,8 +29,9 @@ def lanes_frame(runs: Iterable[RunRecord]) -> pd.DataFrame:
     columns = ["node", "run", "fold", "began", "seconds", "joules", "kind", "hardware"]
     rows = []
     for run in runs:
-        folds = (*run.folds, *run.ahead)  # the latter finished before an earlier fold did
-        # Folds that finish after the stop are superfluous, unless they run to check it.
+        # A fold of `ahead` finished while an earlier fold was still running.
+        folds = (*run.folds, *run.ahead)
+        # Folds after the stop are superfluous, unless they run to check the stop.
         folds_wanted = len(folds)
         if run.stopped_at is not None and not run.spec.full:
             folds_wanted = run.stopped_at

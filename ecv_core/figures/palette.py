@@ -144,7 +144,8 @@ def lay_out(figure: go.Figure, layout: Mapping[str, Any], **more: object) -> go.
     # which is taken out too.
     figure.layout = figure.layout.to_plotly_json() | layout | more | {"template": "none"}
     figure.layout.template = None
-    disarm_figure(figure)  # names come from others, and none may become a link or an image
+    # Names may come from other people, and must not become links or images.
+    disarm_figure(figure)
     return figure
 
 

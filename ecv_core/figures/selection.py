@@ -50,10 +50,11 @@ def axis_range(lanes: pd.DataFrame) -> Span:
     """
     last_step = lanes[lanes["step"] == lanes["step"].max()]
     distances = last_step.loc[last_step["state"] != "leader", "behind"].dropna()
-    if distances.empty:  # nobody is behind yet, so that any length does
+    if distances.empty:  # where nobody is behind the leader, the axis may have any length
         return -10.0, 30.0
-    # Three of four contenders are on the axis, with room for their intervals, and the nearest one
-    # is in its first half; a third of that length lies before the leader, at 0.
+    # The axis reaches as far as three of four contenders, with room for their intervals, and so far
+    # that the nearest one is in its first half. To the left of the leader, at 0, it has a third of
+    # that.
     usual = 1.35 * float(distances.quantile(0.75, interpolation="lower"))
     nearest = 2.5 * float(distances.min())
     right_end = max(usual, nearest, 1.0)
@@ -168,7 +169,7 @@ def _mark_traces(rows: pd.DataFrame, span: Span, colours: Palette) -> list[Looks
 
 def _mark_data(contenders: pd.DataFrame, span: Span) -> Looks:
     if contenders.empty:
-        # A point that is nowhere, so that the legend has the state of an arrow too.
+        # A point without a place is not drawn, but its state is still named in the legend.
         return {"x": [math.nan], "y": [math.nan], "customdata": []}
     return {
         "x": [_clipped_to_axis(behind, span) for behind in contenders["behind"]],

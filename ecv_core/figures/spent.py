@@ -60,7 +60,7 @@ def spent_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
         )
     top = 48
     if frame["group"].nunique() == 1:
-        top = 8  # there is no legend
+        top = 8  # pixels of the margin where there is no legend
     return lay_out(
         figure,
         base_layout(colours, _HEIGHT),

@@ -37,7 +37,8 @@ def rank_table_figure(ranks: pd.DataFrame, *, dark: bool = False) -> go.Figure:
         dark: Whether the page is dark.
     """
     colours = palette(dark)
-    reference = ranks["split"].iloc[0]  # the others are compared with it, so that it has no arrows
+    # Arrows compare the other splits with the first one.
+    reference = ranks["split"].iloc[0]
     texts = []
     for _, row in ranks.iterrows():
         text = f"<b>{row['rank']:g}</b>"
@@ -52,7 +53,8 @@ def rank_table_figure(ranks: pd.DataFrame, *, dark: bool = False) -> go.Figure:
         _MOVED_SCALE,
         colours,
         **texts_in_cells(cells, "algorithm", "split"),
-        colorscale=colours.moved,  # the arrow says it too
+        # The colours say the same as the arrows: how many ranks a model has gained or lost.
+        colorscale=colours.moved,
         hovertemplate="%{y} under %{x}<br>%{customdata}<extra></extra>",
     )
     height = _SPLIT_NAMES_HEIGHT + ROW_HEIGHT * len(table)

@@ -30,7 +30,7 @@ def timeline_figure(toy: ToySplit, *, dark: bool = False) -> go.Figure:
     """The figure of the first fold; `timeline_steps` moves it to the others."""
     colours = palette(dark)
     figure = go.Figure()
-    # The traces get their data, which differ from fold to fold, when all of them are there.
+    # The traces are empty at first: each fold fills all of them with its own data.
     looks: Looks = {"hoverinfo": "skip", "showlegend": False}
     figure.add_scatter(
         mode="none", fill="toself", fillcolor=colours.saved, name="held-out period", **looks
@@ -57,7 +57,7 @@ def timeline_figure(toy: ToySplit, *, dark: bool = False) -> go.Figure:
         marker: Looks = {"symbol": symbol, "color": colour, "size": MARK}
         marker["line"] = {"color": colours.ground, "width": 1.5}
         if symbol == "diamond":
-            marker["size"] = MARK - 1  # it looks as large as the others
+            marker["size"] = MARK - 1  # with this size, it looks as large as the other symbols
         if "open" in symbol:
             marker["line"]["color"] = colour
         figure.add_scatter(
@@ -107,7 +107,8 @@ def _data_of_fold(toy: ToySplit, fold: int) -> list[Looks]:
     point_in_time: Looks = {"x": [], "y": []}
     period = toy.periods[fold]
     if period is not None:
-        # Days and users are whole numbers: half of one more to each side is around their marks.
+        # Days and users are whole numbers, so that half a unit more to each side has room for their
+        # marks.
         first_day, last_day = period
         start = first_day - 0.5
         end = last_day + 0.5

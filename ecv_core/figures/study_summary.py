@@ -67,7 +67,7 @@ SCORES_COLUMNS = {
 class Summary:
     """What a study says under the paper's rule, at some alphas."""
 
-    version: str
+    fingerprint: str
     """Changes with the systems, and with nothing else."""
     tradeoff: Tradeoff
     alphas: list[float]
@@ -226,7 +226,7 @@ def summary(
         ranks = rankings(systems, alphas)
     fingerprints = "".join(system.fingerprint for system in systems)
     return Summary(
-        version=sha256(fingerprints.encode()).hexdigest()[:16],
+        fingerprint=sha256(fingerprints.encode()).hexdigest()[:16],
         tradeoff=explored,
         alphas=alphas,
         cells=cells_frame(explored, alphas),

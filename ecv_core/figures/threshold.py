@@ -78,7 +78,7 @@ def threshold_figure(
         _add_stop(figure, stops[0], colours, right=right, bottom=low, top=line_top)
     looks: Looks = {"range": [low, high]}
     if logarithmic:
-        # Plotly takes the ends of such an axis as exponents of ten.
+        # Plotly takes the ends of a logarithmic axis as exponents of ten.
         exponents = [float(np.log10(low)), float(np.log10(high))]
         looks = {"type": "log", "exponentformat": "power", "dtick": 1, "range": exponents}
     elif rule.axis.scale == "percent":
@@ -154,7 +154,7 @@ def _value_range(numbers: Sequence[float], logarithmic: bool) -> Span:
 def _just_below_top(low: float, high: float, logarithmic: bool) -> float:
     """Where a line ends upwards that leaves 4 % of the axis free."""
     if logarithmic:
-        return high / (high / low) ** 0.04  # 4 % of the way from high to low, in powers of ten
+        return high / (high / low) ** 0.04  # on a logarithmic axis, that is a power of the ratio
     return high - 0.04 * (high - low)
 
 

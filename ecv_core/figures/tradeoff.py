@@ -40,10 +40,11 @@ def end_of_difference_axis(frame: pd.DataFrame) -> float:
     difference = frame["difference_percent"]
     averages = difference[frame["kind"].isin([AVERAGE, PAPER])]
     systems = difference[frame["kind"] == SYSTEM]
-    # Always one fold is far off, so that the axis would show little else.
+    # The rule that always uses one fold is left out: it is so far off that the axis would show
+    # little else.
     fixed = difference[(frame["kind"] == FIXED) & (frame["setting"] >= 2)]
-    # Above each of them there is some room, above averages for the words at the highest. A few
-    # systems that are far off may leave the figure.
+    # The axis ends some way above the averages, above nearly all systems and above the fixed
+    # numbers of folds. The few systems that are farther off are cut off.
     possible_ends = [1.35 * float(averages.max()), 1.1 * float(systems.quantile(0.97))]
     if len(fixed):
         possible_ends.append(1.1 * float(fixed.max()))
@@ -166,7 +167,7 @@ def _add_systems(figure: go.Figure, systems: pd.DataFrame, colours: Palette) -> 
             name=str(name),
             hovertemplate="%{x:.1f} % spent, difference %{y:.2f} %",
         )
-    # At the right, above the highest line, no other mark is in the way of their name.
+    # The name of the lines stands at the right, above the highest line, where no other mark is.
     highest_point = systems[systems["energy_percent"] >= 60].nlargest(1, "difference_percent")
     _add_rows(
         figure,
@@ -185,7 +186,8 @@ def _add_fixed_folds(figure: go.Figure, rows: pd.DataFrame, colours: Palette) ->
     texts = []
     sides = []
     for folds in rows["setting"]:
-        if folds == 2:  # the first one in the figure, whose words tell what the others are
+        # The first point in the figure has words that explain the bare numbers at the others.
+        if folds == 2:
             texts.append("always 2 folds")
             sides.append("top right")
         else:
@@ -284,7 +286,7 @@ def stops_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
     colours = palette(dark)
     k = int(frame["n"].max())
     figure = go.Figure()
-    # Both traces are empty here: what is in them depends on alpha, and comes with a step.
+    # Both traces are empty here: each step of the slider fills them for its alpha.
     looks: Looks = {"x": [], "y": [], "text": [], "cliponaxis": False, "showlegend": False}
     figure.add_bar(
         textposition="outside",
@@ -342,8 +344,10 @@ def stops_steps(frame: pd.DataFrame, alphas: Sequence[float]) -> list[Step]:
         bars = {"x": folds, "y": heights, "text": [_share_text(share) for share in shares]}
         # Each fold counts in the mean stop with its share of the orders, in percent.
         mean = float(np.dot(shares, folds)) / 100
-        line_top = 104  # percent: room for its words is left above
-        line_bottom = min(highest + 14, line_top)  # above the number on the highest bar
+        # The axis ends at 112 %, which leaves room for the words above the line.
+        line_top = 104
+        # The line begins above the number on the highest bar.
+        line_bottom = min(highest + 14, line_top)
         mean_line = {
             "x": [mean, mean],
             "y": [line_bottom, line_top],

@@ -64,7 +64,9 @@ def _interval_and_p_words(test: PairedTest, p_holm: float, *, is_one_of_several:
     """'95 % interval of this pair alone 0.0100 to 0.0140, p = 0.002 after Holm'."""
     interval = "95 % interval"
     p = p_words(p_holm)
-    if is_one_of_several:  # Holm corrects p, but no interval, which may exclude 0 all the same
+    # Holm's correction is of p alone: the interval is not corrected, and may exclude 0 all the
+    # same.
+    if is_one_of_several:
         interval = f"{interval} of this pair alone"
         p = f"{p} after Holm"
     return f"{interval} {score_text(test.low)} to {score_text(test.high)}, {p}"
@@ -87,7 +89,8 @@ def further_sentence(tests: FurtherTests) -> str:
             f"Wilcoxon's signed-rank test of {tests.first} and {tests.second} gives "
             f"{p_words(tests.signed_rank_p)}, a randomization test {p_words(tests.randomization_p)}"
         )
-    if not parts:  # all folds have the same score twice, and no users are known
+    # There is nothing to show where both score alike in every fold and no users are known.
+    if not parts:
         return f"No other test tells anything of {tests.first} and {tests.second}."
     return f"{'; '.join(parts)}."
 

@@ -61,7 +61,8 @@ def metric_label(spec: RunSpec) -> str:
     Where fewer is better it says so: 'Gini index@10 (lower is better)'.
     """
     metric = metric_of(spec)
-    cutoff = spec.metric_name.removeprefix(spec.metric)  # '@10', where lists are cut
+    # The cut-off of lists, such as '@10', or nothing.
+    cutoff = spec.metric_name.removeprefix(spec.metric)
     label = metric.title + cutoff
     notes = []
     if spec.negatives is not None:
@@ -175,7 +176,8 @@ def titles_of(ids: Iterable[str], title: Callable[[str], str]) -> dict[str, str]
 def rule_words(spec: RunSpec) -> str:
     """What stops the run, in a few words: 'alpha 1e-4', 'within 3.0 %', 'never'."""
     rule = RULES.get(spec.rule)
-    if rule is None:  # only the installation that an imported run comes from has it
+    # An imported run may have a rule that is not installed here.
+    if rule is None:
         return spec.rule
     return rule.words(spec)
 
@@ -282,8 +284,8 @@ def shown_interval(run: RunRecord) -> ShownInterval:
     if at_stop is None or at_stop.interval is None:
         return ShownInterval(None)
     rules_interval = at_stop.interval
-    # One of the k-fold mean holds wherever the rule stops; one of the mean of the folds so far does
-    # not, once the rule has stopped by it.
+    # An interval of the k-fold mean holds wherever the rule stops. An interval of the mean of the
+    # folds so far does not hold once the rule has stopped by it.
     holds_after_stop = rules_interval.kind is IntervalKind.K_FOLD_MEAN
     folds_are_missing = at_stop.n < run.k
     if folds_are_missing and (holds_after_stop or not run.stopped_early):
@@ -366,7 +368,7 @@ def interval_allowing_for_stop(run: RunRecord) -> Interval | None:
     if not run.stopped_early:
         return None
     interval = interval_after_stop(run.spec, _scores_used(run))
-    # A rule that looks at no score has nothing to allow for.
+    # The two are equal for a rule that looks at no score, as its stop has nothing to allow for.
     if interval == students_interval(run):
         return None
     return interval
@@ -422,7 +424,7 @@ def winner_new_data_line(
 def _new_data_sentence(interval: NewDataInterval | None, units: str, confidence: float) -> str:
     if interval is None:
         return f"no interval for new {units}: not every fold has the scores of individual {units}"
-    # Without half its width, as such an interval need not lie evenly around the mean.
+    # Half the width is left out, because this interval need not lie evenly around the mean.
     ends = f"{ends_words(interval)} (drawn from the same population)"
     return f"{percent_text(confidence, 'g')} interval for new {units}: {ends}"
 
@@ -451,7 +453,8 @@ def interval_lines(run: RunRecord) -> list[str]:
         ends = _interval_and_reason_words(allowing_for_stop, "holds wherever the rule stops")
         lines.append(f"{level} interval of these folds that allows for the stop: {ends}")
     at_stop = run.at_stop
-    # Folds in doubt, as one is far off or they drift, promise nothing of those that did not run.
+    # Where the folds are in doubt (one is far off, or they drift), they say nothing about those
+    # that did not run.
     if at_stop is None or at_stop.interval is None or at_stop.n == run.k or run.doubt:
         return lines
     if at_stop.interval.kind is IntervalKind.K_FOLD_MEAN:
@@ -605,7 +608,7 @@ def readings_words(folds: Sequence[FoldResult]) -> str:
                 note += f", {_more_or_less(joules[meter], joules[first])}"
             words.append(f"{meter} {watt_hours(joules[meter])} ({note})")
         else:
-            words.append(f"{meter} -")  # it was asked, and read nothing
+            words.append(f"{meter} -")  # this meter was asked, and read nothing
     return ", ".join(words)
 
 
@@ -644,14 +647,16 @@ def setting_words(rule_id: str, value: float) -> str:
             compared by the share of the runs that it may stop, while the others use all folds. 0 is
             all folds.
     """
-    if value == 0:  # whatever the rule, it stops no run
+    # At this value, a rule of any kind stops no run.
+    if value == 0:
         return "all folds"
     axis = RULES[rule_id].axis
     if axis is not None:
         return axis.in_words(value, about=True)
     # A rule without an axis has nothing to set: what varies is in how many runs it may stop.
     share_of_runs = value
-    if share_of_runs == 1:  # in every run, so it is the rule as its author registered it
+    # The rule may stop every run, as its author registered it.
+    if share_of_runs == 1:
         return "as registered"
     return f"in {percent_text(share_of_runs, '.0f')} of the runs, otherwise all folds"
 
@@ -689,13 +694,13 @@ def forecast_words(folds: Iterable[int]) -> str:
             )
         held = f"with {margin.after} run, this held in {margin.held_percent} % of the recorded runs"
         clauses.append(f"{costs} ({held})")
-    # From some number of folds on, all have the same margin, which is said once.
+    # From four folds on the margin is the same, so that its clause is kept only once.
     return "; ".join(dict.fromkeys(clauses))
 
 
 def estimate_text(value: float) -> str:
     """A number of which two digits are believed: '0.0021', '12', '340', '1,200'."""
-    # Rounded first, because `small_number` leaves the digits before the point as they are.
+    # The value is rounded first, because `small_number` keeps all digits before the point.
     rounded = float(f"{value:.{ESTIMATED_DIGITS}g}")
     return small_number(rounded, ESTIMATED_DIGITS)
 

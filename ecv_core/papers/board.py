@@ -98,7 +98,8 @@ def check_result(path: Path) -> Checked:
     if stop != run.stopped_at:
         raise InputError(f"it stops after {run.stopped_at} folds, but its rule stops after {stop}")
     checked = replace(run, folds=tuple(folds), moments=tuple(moments))
-    # Recommendations and predictions are of items; a table of users' scores is of none.
+    # A table of recommendations or predictions names items, and its scores are computed anew. A
+    # table of users' scores names none.
     has_items = "item_id" in result.table.columns
     return Checked(run=checked, recomputed=has_items)
 
@@ -156,7 +157,7 @@ def board_page(folder: Path) -> BoardPage:
         except EcvError as error:
             refused[path.name] = str(error)
         else:
-            # In the tables a result goes by the name of its file.
+            # A result is named by its file: ids of runs may come from different installations.
             results.append(replace(result, run=replace(result.run, run_id=path.name)))
     if not results:
         example = ""
@@ -192,7 +193,8 @@ def _table(entries: Sequence[Checked]) -> _BoardTable:
     best = ranked[0]
     comparisons = comparisons_with_best(best.run, [entry.run for entry in ranked])
     rows = []
-    level_names = []  # of those that no test shows to differ from the best
+    # Contenders that no test shows to differ from the best.
+    level_names = []
     for entry in ranked:
         test = comparisons.get(entry.run.run_id)
         if entry is best:
@@ -235,7 +237,7 @@ def _comparison_words(test: Comparison, best: RunRecord) -> str:
     if not test.shows_difference:
         verdict = "level with it"
     elif test.second == best.run_id:
-        # The first run of a test has the better mean of the folds that both have.
+        # In a test, the first of two runs has the better mean over the folds that both have.
         verdict = "better on their common folds"
     return f"{verdict} ({p_words(test.p_holm)})"
 
@@ -280,7 +282,8 @@ def folds_sha256(folds: Iterable[TrackedFold]) -> str:
 def _measured_fold(fold: FoldResult, measured: Measured) -> FoldResult:
     """The fold with what was measured. Raises: InputError where it claims something else."""
     for name, value in measured.metrics.items():
-        claimed = fold.metrics.get(name, value)  # a metric that is not claimed can be no other
+        # A metric that the fold does not claim cannot be claimed wrongly.
+        claimed = fold.metrics.get(name, value)
         is_as_claimed = abs(claimed - value) <= _ROUNDING * max(1.0, abs(value))
         if not is_as_claimed:
             raise InputError(
@@ -310,7 +313,7 @@ def _read(path: Path) -> ResultFile:
         with opened(path) as file, zipfile.ZipFile(file) as archive:
             run = _read_member(archive, RUN, limits.MAX_RUN_BYTES, path)
             folds = _read_member(archive, FOLDS, 100, path)
-            # Read whole to see that it is within the limit, before it is read as a table.
+            # The table is read once to check that it is within the limit, and then read as a table.
             _read_member(archive, TABLE, limits.max_unpacked_bytes(), path)
             with archive.open(TABLE) as member:
                 table = reported_table(member)

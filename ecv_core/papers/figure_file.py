@@ -113,13 +113,16 @@ def _chart_of(
     if kind == RACE:
         race = _race_of(str(subject), recorded_folder)
         return TitledChart(partial(last_round_figure, race), f"{race.question} Last round")
-    if kind in CHARTS_OF_RECORDS:  # the subject is the name of a recorded dataset or tuning
+    # Some charts show a record that came with e-fold: the subject names its dataset or its tuning.
+    if kind in CHARTS_OF_RECORDS:
         chart_of_record = CHARTS_OF_RECORDS[kind]
         return TitledChart(chart_of_record(str(subject)), f"{kind} of {subject}")
-    alpha_axis = axis_of(PAPERS_RULE)
+    # All others show the recorded study or a run under the paper's rule. Alpha is the parameter of
+    # that rule which decides how early it stops.
+    alpha_parameter = axis_of(PAPERS_RULE)
     if alpha is None:
-        alpha = alpha_axis.default
-    checked_alpha = float(alpha_axis.parse(alpha))
+        alpha = alpha_parameter.default
+    checked_alpha = float(alpha_parameter.parse(alpha))
     if subject == STUDY:
         return chart_of_study(kind, checked_alpha, recorded_folder)
     return chart_of_run(_run_of(subject, recorded_folder), kind, checked_alpha, recorded_folder)

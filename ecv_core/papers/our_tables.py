@@ -60,7 +60,7 @@ def rating_counts() -> pd.DataFrame:
 def _with_density(counts: Mapping[str, tuple[int, int, int]]) -> pd.DataFrame:
     """The counts of each dataset as a table, with the share of cells that are filled."""
     frame = pd.DataFrame(counts, index=["users", "items", "interactions"], dtype=float).T
-    frame["ratings"] = frame["interactions"]  # as papers call them that predict ratings
+    frame["ratings"] = frame["interactions"]  # papers that predict ratings call interactions so
     frame["density %"] = 100 * frame["interactions"] / (frame["users"] * frame["items"])
     frame["sparsity %"] = 100 - frame["density %"]
     return frame
@@ -73,9 +73,10 @@ def e_fold_tables() -> Frames:
     for run in recorded_runs():
         if run.spec.algorithm in PAPER_ALGORITHMS and explorable(run):
             runs.append(run)
-    study = summary(systems_of(runs, ids=True), ALPHA)  # ids, as the file of papers has them
+    # The file of papers names datasets and algorithms by their ids.
+    study = summary(systems_of(runs, ids=True), ALPHA)
     explored = study.tradeoff
-    (alpha,) = study.alphas  # the summary is of this one alone
+    (alpha,) = study.alphas  # the summary has a single alpha
     distances_to_paper = np.abs(explored.average.mean_stop - PAPER_STOP)
     nearest_alpha = explored.alphas[distances_to_paper.argmin()]
     averages = headline_frame(explored, [alpha, float(nearest_alpha)])
@@ -116,12 +117,13 @@ def _e_fold_statements(
         e_fold_ranks: An algorithm's rank on a dataset, averaged over the orders of the folds.
         k_fold_ranks: Its rank by all folds.
     """
-    # From the least mean difference to the largest.
+    # Both orders begin with the least mean difference.
     algorithms_in_order = differences.mean(axis="columns").sort_values().index
     datasets_in_order = differences.mean(axis="index").sort_values().index
     stop_of_dataset = stops.mean(axis="index")
     is_late = stop_of_dataset > stop_of_dataset.mean()
-    # A mean rank may be 2.3; the rank of mean ranks is the order that they put algorithms in.
+    # A mean over orders of the folds may be 2.3 and so is no rank. Ranking these means gives the
+    # order in which they put the algorithms.
     same_rank = e_fold_ranks.rank() == k_fold_ranks
     same_order = same_rank.all(axis="index")
     return {
@@ -168,7 +170,8 @@ def _places_gained(scores: pd.DataFrame) -> pd.DataFrame:
     """By how many places a model is further up than under leave-last-item; empty for too few."""
     ranks = scores.dropna().rank(ascending=False)
     if len(ranks) < MODELS_OF_MENG:
-        ranks = ranks[:0]  # a place among fewer models than the paper ranks says nothing
+        # The ranks are no places of the paper where models of it are missing, so none are given.
+        ranks = ranks[:0]
     # The rank under leave-last-item minus that under each split: the reversed difference (`rsub`).
     return ranks.rsub(ranks["leave-last-item"], axis=0)
 
@@ -231,7 +234,8 @@ def _order_by_rmse(dataset: str, names: list[str]) -> str:
     """Algorithms from the worst to the best mean RMSE of the folds that all of them have."""
     scores = {}
     for run in recorded(dataset):
-        # Runs of one fold are those of the curves over dimensions.
+        # Runs with a single fold were recorded for the curves over dimensions, and are left out
+        # here.
         if len(run.folds) > 1:
             scores[run.spec.algorithm] = {fold.fold: fold.score for fold in run.folds}
     means_of_common_folds = pd.DataFrame(scores)[names].dropna().mean()

@@ -95,7 +95,8 @@ def _published_entry(result: Mapping[str, Any], document: Mapping[str, Any]) -> 
     """One result; what it does not say itself is what its document says."""
     usual_protocol = document["protocol"]
     if "where confirmed" in usual_protocol:
-        usual_protocol = ""  # it holds for those results alone that say so themselves
+        # Such a protocol holds only for results that state a protocol of their own.
+        usual_protocol = ""
     return Entry(
         method=result["method"],
         rmse=result["rmse"],
@@ -144,8 +145,9 @@ def _interval(run: RunRecord) -> tuple[float, float] | None:
     some_folds_are_missing = 1 < len(run.folds) < run.spec.k
     if some_folds_are_missing and has_users:
         folds = [replace(fold, user_scores=users[fold.fold]) for fold in run.folds]
-        # The precision rule's interval says where the mean of all folds is. Its tolerance of 1 %
-        # decides when it stops, and nothing of that interval.
+        # The precision rule's interval says where the mean of all folds is. The tolerance of 1 %
+        # has
+        # no effect on it: it only decides when the rule would stop.
         rule = within(1.0, k=run.spec.k, metric=run.spec.metric_name)
         interval = rule.interval(folds)
     else:
@@ -163,13 +165,13 @@ def recorded(dataset: str) -> list[RunRecord]:
 def recorded_entries(dataset: str) -> list[Entry]:
     """Those of each algorithm with the most folds, best first."""
     runs = recorded(dataset)
-    most_folds: dict[str, int] = {}  # of any run of an algorithm
+    most_folds: dict[str, int] = {}  # algorithm -> the most folds that a run of it has
     for run in runs:
         algorithm = run.spec.algorithm
         most_folds[algorithm] = max(most_folds.get(algorithm, 0), len(run.folds))
     entries = []
     for run in runs:
-        # A run of fewer folds may have the lower error by luck alone.
+        # Runs with fewer folds are left out, because a lower error of theirs may be luck.
         if len(run.folds) == most_folds[run.spec.algorithm]:
             entries.append(entry_of(run, runner="here"))
     return sorted(entries, key=attrgetter("rmse"))
@@ -187,7 +189,8 @@ def rmse_of_set_ups(dataset: str) -> list[float]:
     grid = json.loads(path.read_text(encoding="utf-8")).get(dataset, {"configurations": []})
     means = []
     for configuration in grid["configurations"]:
-        # After each of these numbers of epochs, the RMSE of every fold; none if the fit diverged.
+        # There is a list for each of these numbers of epochs, with the RMSE of every fold; it is
+        # missing where the fit diverged.
         rmse_of_folds = configuration.get("after_8_16_32_64_128")
         if rmse_of_folds:
             means.append(fmean(rmse_of_folds[-1]))

@@ -81,7 +81,7 @@ def board_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
             error_x={
                 "type": "data",
                 "array": half_widths,
-                "arrayminus": half_widths,  # pictures for print need both ends
+                "arrayminus": half_widths,  # pictures for print need both ends to be given
                 "color": colour,
                 "visible": any(half_widths),
                 "thickness": 2,
@@ -98,7 +98,7 @@ def board_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
             "",
             tickvals=frame.index.tolist(),
             ticktext=frame["method"].tolist(),
-            range=[len(frame) - 0.5, -0.5],  # the first row at the top
+            range=[len(frame) - 0.5, -0.5],  # a descending range puts the first row at the top
             gridcolor=colours.grid,
         ),
     )
@@ -161,7 +161,7 @@ def curves_figure(frame: pd.DataFrame, *, across: str, dark: bool = False) -> go
     colours = palette(dark)
     figure = go.Figure()
     mode = "lines"
-    if across == "dimension":  # few values, so that each is marked
+    if across == "dimension":  # there are so few dimensions that each has a mark
         mode = "lines+markers"
     for number, (name, rows) in enumerate(frame.groupby("algorithm")):
         figure.add_scatter(
@@ -197,7 +197,8 @@ def spaces_figure(space: Mapping[str, Any], *, dark: bool = False) -> go.Figure:
     tau_of_splits = {}
     for agreement in space["agreements"]:
         tau_of_splits[tuple(agreement["splits"])] = agreement["tau"]
-    # The symbols of the board's runners serve for splits too. A space has fewer splits than these.
+    # The splits take the symbols that the board has for its runners; there are more symbols than
+    # splits.
     symbols = _SYMBOL_OF_RUNNER.values()
     for other, symbol, colour in zip(others, symbols, colours.series, strict=False):
         figure.add_scatter(

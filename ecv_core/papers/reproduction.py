@@ -142,9 +142,9 @@ def _paper_id(beginning: str) -> str:
 def _has_text(cell: PaperCell, text: str) -> bool:
     """Whether a text is in the row's name, in the cell, or over a cell with a yes."""
     shown_texts = [cell.row, cell.published or ""]
-    if cell.published == "yes":  # then the column says what the row has
+    if cell.published == "yes":  # the column then names what the row has
         shown_texts.append(cell.column)
-    # A text is searched for as the file has it, and as it is shown.
+    # A text is found in the words of the file, and in the words that are shown for them.
     shown_texts += list(map(titled, shown_texts))
     return any(text in shown.casefold() for shown in shown_texts)
 
@@ -182,7 +182,7 @@ def _printed_rows(fields: Mapping[str, Any]) -> dict[str, list[str]]:
         return _published_rows(published_file)
     rows = {}
     for row, text in fields["rows"].items():
-        if text == PICTURE:  # the whole row
+        if text == PICTURE:  # the paper prints this row as a picture
             rows[row] = [PICTURE] * len(fields["columns"])
         else:
             rows[row] = text.split(" | ")
@@ -193,7 +193,7 @@ def _published_rows(name: str) -> dict[str, list[str]]:
     """The rows of a file in data/published."""
     text = (SHIPPED / "published" / name).read_text(encoding="utf-8")
     rows = {}
-    # Numbers stay as they are printed, so that their decimals count.
+    # Numbers are read as texts, because a cell is compared to as many decimals as are printed.
     for result in tomllib.loads(text, parse_float=str)["results"]:
         row = ", ".join(result[key] for key in ("method", "split") if key in result)
         rows[row] = [result[key] for key in ("rmse", "reported_in") if key in result]
@@ -253,12 +253,13 @@ def _compare(
     if published == PICTURE:
         return CellVerdict(label="impossible", why=_file()["reasons"]["picture"])
     if isinstance(ours, str):
-        # Whoever wrote our words beside the row has compared them: an option that is here under
-        # another name is the same.
+        # Words in the file, written beside the row, were compared with the paper by their author:
+        # an option that has another name here counts as the same.
         if part.our_words or published == ours:
             return CellVerdict(label="same")
         return CellVerdict(label="differs", why=part.why_different)
-    # Ours is the same if it is, rounded to as many decimals as are printed.
+    # Two numbers are the same if ours, rounded to as many decimals as are printed, is the printed
+    # one.
     theirs = float(published)
     _, _, printed_decimals = published.partition(".")
     decimals = len(printed_decimals)
@@ -275,6 +276,7 @@ def _without_ours(part: PaperPart, row: str, column: str, published: str) -> Cel
     for label, reasons in part.reasons.items():
         for pattern, reason in reasons.items():
             if pattern == published or fnmatchcase(f"{row}, {column}", pattern):
-                # A reason that several parts have stands in the file once, under a name.
+                # A reason that several parts share has a name, under which the file holds its text
+                # once.
                 return CellVerdict(label=label, why=_file()["reasons"].get(reason, reason))
     return CellVerdict(label="impossible", why=NOT_HERE)

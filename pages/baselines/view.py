@@ -173,10 +173,10 @@ def show_board(dataset: str, entries: Sequence[Entry]) -> None:
     """The figure with its table, and where its numbers come from."""
     benchmark = published(dataset)
     frame = board_frame(entries)
-    version = tuple((entry.method, entry.rmse, entry.runner) for entry in entries)
+    cache_key = tuple((entry.method, entry.rmse, entry.runner) for entry in entries)
     plot(
         partial(board_figure, frame),
-        version=version,
+        cache_key=cache_key,
         key="baselines-board",
         alt=f"RMSE of {len(entries)} results on {benchmark.title}, best first, by who ran them.",
         name=f"baselines on {dataset}",
@@ -284,7 +284,7 @@ def _draw_curve(
     alt = f"{caption} RMSE from {highest:.3f} to {lowest:.3f}."
     plot(
         partial(curves_figure, frame, across=across),
-        version=(dataset, number, len(frame)),
+        cache_key=(dataset, number, len(frame)),
         key=f"baselines-{number}",
         alt=alt,
         name=f"figure {number} on {dataset}",

@@ -292,7 +292,7 @@ def _draw_lanes(selection: ShownSelection, sentences: Sequence[str]) -> None:
     make_steps = partial(selection_steps, frame, sentences)
     plot(
         partial(selection_figures, frame),
-        version=(repr(selection.version), repr(selection.terms), len(sentences)),
+        cache_key=(repr(selection.version), repr(selection.terms), len(sentences)),
         key="best-lanes",
         alt=make_steps()[-1].alt,
         slider_name=_SLIDER,

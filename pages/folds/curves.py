@@ -24,8 +24,8 @@ from pages.shared.widgets.sliders import usual_alpha
 class Explored:
     """Everything that the page shows about the chosen systems."""
 
-    version: str
-    """Changes with the choice and the limit, and with nothing else."""
+    cache_key: str
+    """Another for another choice or another limit: by it pages keep figures and tables of it."""
     systems: Sequence[Scores]
     average_k: float
     """How many folds a system has on average."""
@@ -76,7 +76,7 @@ def explore_systems(
     )
     alphas = slider_alphas(papers_curves.alphas)
     fingerprints = "".join(system.fingerprint for system in systems)
-    version = sha256(fingerprints.encode()).hexdigest()[:16]
+    fingerprint = sha256(fingerprints.encode()).hexdigest()[:16]
     numbers_of_folds = {system.k for system in systems}
     reference = "k-fold"
     if len(numbers_of_folds) == 1:
@@ -85,7 +85,7 @@ def explore_systems(
     if "none" in {system.source for system in systems}:
         cost = "folds"
     return Explored(
-        version=f"{version}-{within_percent}",
+        cache_key=f"{fingerprint}-{within_percent}",
         systems=systems,
         average_k=fmean(system.k for system in systems),
         reference=reference,

@@ -107,7 +107,9 @@ def ask_promise() -> Promise:
     return Promise(float(limit), float(percent) / 100)
 
 
-@st.cache_resource(show_spinner=False, max_entries=64, hash_funcs={Explored: attrgetter("version")})
+@st.cache_resource(
+    show_spinner=False, max_entries=64, hash_funcs={Explored: attrgetter("cache_key")}
+)
 def advise(explored: Explored, share: float, rules: tuple[str, ...]) -> FoldsAdvice:
     """Every option that keeps the promise, and which rules keep it at no setting.
 
@@ -375,7 +377,7 @@ def draw_tradeoff(explored: Explored) -> None:
             replays[system.name] = f"replay?run={system.run_id}"
     plot(
         partial(tradeoff_figure, explored.frame, cost=explored.cost),
-        version=explored.version,
+        cache_key=explored.cache_key,
         key="tradeoff",
         alt="Cost against difference to the k-fold mean, for every alpha.",
         slider_name=SLIDER,
@@ -393,7 +395,7 @@ def draw_stops(explored: Explored) -> None:
     st.header("Where the rule stops", anchor=False)
     plot(
         partial(stops_figure, explored.stops),
-        version=explored.version,
+        cache_key=explored.cache_key,
         key="stops",
         alt="Share of orders that stop after each fold.",
         slider_name=SLIDER,

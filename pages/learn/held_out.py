@@ -32,7 +32,7 @@ def show() -> None:
     frame = grades_frame(models)
     plot(
         partial(grades_figure, frame, graded_data),
-        version=(graded_data, *frame.itertuples(index=False, name=None)),
+        cache_key=(graded_data, *frame.itertuples(index=False, name=None)),
         key="learn-grades",
         name="seen and held out",
         alt=grades_words(frame, graded_data),

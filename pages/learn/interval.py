@@ -91,7 +91,7 @@ def _draw_picture(
 
     plot(
         draw,
-        version=guide_run.version,
+        cache_key=guide_run.cache_key,
         key="learn-widths",
         name="interval widths",
         alt="95 % intervals of the mean, narrower with every fold.",

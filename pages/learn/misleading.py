@@ -53,7 +53,7 @@ def _show_chance() -> None:
         sentence=stop_sentence,
         stopped_at=stop.n,
         title=run_title(guide_run.run),
-        version=(chance.order, guide_run.version),
+        cache_key=(chance.order, guide_run.cache_key),
         key="learn-chance",
         name="trap chance",
     )

@@ -52,7 +52,7 @@ def show() -> None:
     )
     plot(
         partial(wander_figure, frame, metric=guide_run.metric),
-        version=(guide_run.run.run_id, draws),
+        cache_key=(guide_run.run.run_id, draws),
         key="learn-wander",
         name="means of draws",
         alt=alt,

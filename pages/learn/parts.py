@@ -46,8 +46,8 @@ class Guide(NamedTuple):
         return len(self.scores)
 
     @property
-    def version(self) -> Hashable:
-        """Of its scores, for figures."""
+    def cache_key(self) -> Hashable:
+        """Another for other scores: by it pages keep the figures of this run."""
         return (self.run.run_id, *self.scores.tolist())
 
     @property
@@ -157,7 +157,7 @@ def draw_figure_1(
     sentence: str,
     stopped_at: int | None,
     title: str,
-    version: Hashable,
+    cache_key: Hashable,
     key: str,
     name: str,
 ) -> None:
@@ -170,7 +170,7 @@ def draw_figure_1(
         sentence: What a saved picture says below its title.
         stopped_at: Folds used; None where it does not stop.
         title: The run, in the sentence for those who do not see the figure.
-        version: The version of the moments.
+        cache_key: Another for other moments: the figure is made anew only when this changes.
         key: The key of the figure.
         name: The name of its files.
     """
@@ -186,6 +186,6 @@ def draw_figure_1(
     def draw(*, dark: bool) -> list[go.Figure]:
         return [efold_figure(history, dark=dark, height=_HEIGHT, type_scale=FIGURE_1_SCALE)]
 
-    plot(draw, version=version, key=key, name=name, alt=alt_text(history))
+    plot(draw, cache_key=cache_key, key=key, name=name, alt=alt_text(history))
     subtitle = f"{title}, {history.metric}, k = {run.k}"
     save_chart(chapter, draw, subtitle=subtitle, sentences=[sentence], animated=False)

@@ -98,7 +98,7 @@ def _draw_picture(
 
     plot(
         draw,
-        version=guide_run.version,
+        cache_key=guide_run.cache_key,
         key="learn-products",
         name="the rule fold by fold",
         alt="Interval width times its last change after each fold, against the line alpha.",

@@ -44,18 +44,19 @@ if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
 _SLIDER = "race"
+"""The name of the player, by which the lanes follow it."""
 _USUAL_SECONDS = 12.0
 """That a race takes when it is played at the usual speed."""
 _LEAST_SECONDS = 1e-9
 """In place of no time at all, by which nothing can be divided."""
 
-_PARTS = component_parts(
+_RACE_COMPONENT = component_parts(
     __file__,
     html='<div class="ecv-race"></div>',
     css="lanes.css",
     js=["../shared/base/duration.js", "lanes.js"],
 )
-_draw_race = registered("ecv_race", _PARTS)
+_draw_race = registered("ecv_race", _RACE_COMPONENT)
 
 
 def show_race(beside_title: DeltaGenerator) -> None:
@@ -100,11 +101,11 @@ def _saved_page(run: RunRecord) -> str:
     return component_page(
         title=title,
         subtitle=subtitle,
-        html=_PARTS.html,
-        style=_PARTS.style,
-        script=_PARTS.script,
+        html=_RACE_COMPONENT.html,
+        style=_RACE_COMPONENT.style,
+        script=_RACE_COMPONENT.script,
         data=data,
-        player_name=_SLIDER,  # the page's player moves what listens to this name
+        player_name=_SLIDER,  # the lanes follow the player of this name, which is in `data` too
         fold_seconds=data["seconds"],
     )
 
@@ -181,12 +182,12 @@ def race_data(run: RunRecord) -> dict[str, Any]:
     e_fold = {
         "name": "e-fold",
         "end": run.stopped_at,
-        "says": [_words_on_e_fold(run, tally_after, folds_ran) for folds_ran in steps],
+        "says": [_words_on_e_fold(run, tally_after, folds_played) for folds_played in steps],
     }
     k_fold = {
         "name": f"{run.k}-fold",
         "end": run.k,
-        "says": [_words_on_k_fold(run, tally_after, folds_ran) for folds_ran in steps],
+        "says": [_words_on_k_fold(run, tally_after, folds_played) for folds_played in steps],
     }
     return {
         "slider": _SLIDER,
@@ -196,22 +197,22 @@ def race_data(run: RunRecord) -> dict[str, Any]:
         "ran": [tally.ran for tally in tally_after[1:]],
         "lanes": [e_fold, k_fold],
         "counters": _counters(run, tally_after),
-        "verdicts": [_verdict(run, tally_after, folds_ran) for folds_ran in steps],
+        "verdicts": [_verdict(run, tally_after, folds_played) for folds_played in steps],
     }
 
 
-def _verdict(run: RunRecord, tally_after: Sequence[Tally], folds_ran: int) -> str:
+def _verdict(run: RunRecord, tally_after: Sequence[Tally], folds_played: int) -> str:
     """The sentence below the lanes after so many folds of the k-fold lane."""
     stop = run.stopped_at
     k = run.k
-    if folds_ran == 0:
+    if folds_played == 0:
         return "Both run the same folds, but only e-fold may stop early."
-    if stop is None or folds_ran < stop:
+    if stop is None or folds_played < stop:
         return "Neck and neck: both have the same folds so far, and the same score."
     if stop == k:
         return f"The rule did not stop early: e-fold used all {k} folds and saved nothing."
     mean = run.moments[stop - 1].mean
-    if folds_ran < k:
+    if folds_played < k:
         finished = f"e-fold has finished with {score_text(mean)}."
         return f"{finished} Everything that {k}-fold still spends is saved."
     if run.k_fold_mean is None:
@@ -234,11 +235,11 @@ def _verdict(run: RunRecord, tally_after: Sequence[Tally], folds_ran: int) -> st
     )
 
 
-def _words_on_e_fold(run: RunRecord, tally_after: Sequence[Tally], folds_ran: int) -> str:
+def _words_on_e_fold(run: RunRecord, tally_after: Sequence[Tally], folds_played: int) -> str:
     """The words beside the lane of e-fold after so many folds."""
     stop = run.stopped_at
-    if stop is None or folds_ran < stop:
-        return _words_on_folds_so_far(run, folds_ran)
+    if stop is None or folds_played < stop:
+        return _words_on_folds_so_far(run, folds_played)
     how = "stopped"
     if stop == run.k:
         how = "done without an early stop"
@@ -249,10 +250,12 @@ def _words_on_e_fold(run: RunRecord, tally_after: Sequence[Tally], folds_ran: in
     return f"{how} after {counted(stop, 'fold')}, {duration(tally_after[stop].seconds)}: {score}"
 
 
-def _words_on_k_fold(run: RunRecord, tally_after: Sequence[Tally], folds_ran: int) -> str:
+def _words_on_k_fold(run: RunRecord, tally_after: Sequence[Tally], folds_played: int) -> str:
     """The words beside the lane of k-fold after so many folds."""
-    if folds_ran < run.k:
-        return _words_on_folds_so_far(run, folds_ran)
+    if folds_played < run.k:
+        return _words_on_folds_so_far(run, folds_played)
+    # The lane shows all k folds, also where those after the stop never ran: their time is
+    # estimated.
     total = duration(tally_after[run.k].seconds)
     if not run.complete:
         return f"would be done after about {total}: its mean is not known"
@@ -260,11 +263,11 @@ def _words_on_k_fold(run: RunRecord, tally_after: Sequence[Tally], folds_ran: in
     return f"done after all {run.k} folds, {total}: {score}"
 
 
-def _words_on_folds_so_far(run: RunRecord, folds_ran: int) -> str:
+def _words_on_folds_so_far(run: RunRecord, folds_played: int) -> str:
     """How many folds are in, and their mean, where they ran."""
-    words = f"{folds_ran} of {run.k} folds"
-    if 0 < folds_ran <= len(run.moments):
-        words += f", mean {score_text(run.moments[folds_ran - 1].mean)}"
+    words = f"{folds_played} of {run.k} folds"
+    if 0 < folds_played <= len(run.moments):
+        words += f", mean {score_text(run.moments[folds_played - 1].mean)}"
     return words
 
 

@@ -97,8 +97,8 @@ def draw_figure(chosen: ChosenReplay) -> None:
     if presenting():
         type_scale = _TYPE_SCALE
     history = history_of_replay(spec, replayed_run, run_title(run))
-    # Not the alpha: only its stop is in the figure, and most moves of the slider keep it.
-    version = (
+    # The key lacks the alpha: the figure shows only where it stops, which most alphas share.
+    cache_key = (
         run.run_id,
         len(run.folds),
         spec.rule,
@@ -108,7 +108,7 @@ def draw_figure(chosen: ChosenReplay) -> None:
     )
     plot(
         partial(efold_figures, history, height=_HEIGHT, type_scale=type_scale),
-        version=version,
+        cache_key=cache_key,
         key="replay-figure",
         alt=alt_text(history),
         slider_name=_SLIDER,
@@ -207,7 +207,7 @@ def _draw_decisions(chosen: ChosenReplay) -> None:
     with st.expander(f"What decides: {rule.watched.label.lower()}", icon=":material/rule:"):
         plot(
             partial(draw, moments, chosen.spec),
-            version=(chosen.run.run_id, len(moments), chosen.spec.to_json(), chosen.seed),
+            cache_key=(chosen.run.run_id, len(moments), chosen.spec.to_json(), chosen.seed),
             key="replay-deciding",
             alt=f"{rule.watched.label} after each fold. {rule.watched.help}",
             name=f"what decides in {run_name(chosen.run)}",

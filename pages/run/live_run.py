@@ -218,11 +218,13 @@ def _draw_while_active(
         runs: Those that the address names.
         key: As of `draw_live`.
         topic_kind: What of these runs it shows.
-        foreground_topics: As of `draw_live`.
+        foreground_topics: As of `draw_live`: what else it shows, which a page in the background
+            does not follow.
     """
     if not _any_active(runs):
         draw(shown_run(runs))
         return
+    # These are drawn as the page has read them at first, and are read anew for each later drawing.
     opened = _OpenedRuns(runs)
 
     def draw_shown_run() -> None:
@@ -308,7 +310,7 @@ def _draw_origin(run: RunRecord) -> None:
 def _figure_entries(run: RunRecord) -> dict[str, object]:
     return figure_entries(
         partial(run_figure, run, height=FIGURE_HEIGHT),
-        version=(run.run_id, len(run.folds), run.stopped_at, run.checked, run.spec.to_json()),
+        cache_key=(run.run_id, len(run.folds), run.stopped_at, run.checked, run.spec.to_json()),
         key="figure-1",
         alt=run_alt_text(run),
     )

@@ -466,13 +466,16 @@ def _cheap_models() -> list[str]:
 
 def _stops_by_min_folds(rule: Rule) -> bool:
     """Whether the minimum of folds is the setting that has the rule stop sooner or later."""
+    # The axis of a rule is the parameter that decides how early it stops.
     return rule.axis is not None and rule.axis.scale == "folds"
 
 
 def _pick_min_folds(rule: Rule, k: int) -> int:
     """The minimum number of folds, which is what some rules are about."""
-    # Each rule has a minimum of its own, so its id is in the key; the address does not keep it.
+    # Each rule has a minimum of its own, so its id is in the key. `bind=None` keeps the minimum out
+    # of the page's address.
     arguments = widget_arguments("min_folds", key=min_folds_key(rule.id), bind=None)
+    # The axis of a rule decides how early it stops; where that is the minimum, the rule names it.
     if rule.axis is not None and rule.axis.name == "min_folds":
         arguments["label"] = rule.axis.label
     folds = st.number_input(

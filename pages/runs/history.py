@@ -148,7 +148,9 @@ def show_history() -> None:
         return
     plan_names = names_of_plans()
     shown = _filtered(rows, plan_names)
-    _open_clicked_run()  # before the table: its rows may be others than those that were clicked
+    # A click tells the number of a row of the table that was drawn last. It is answered before the
+    # table is drawn anew, whose rows may be other runs.
+    _open_clicked_run()
     key = table_key(shown)
     picked = _picked_runs(shown, key)
     with row_container(key="runs-actions"):
@@ -447,7 +449,7 @@ def _score_and_energy_picture(
     with st.container(height=270, border=False):  # room for it, before it is drawn
         plot(
             partial(spent_figure, points),
-            version=points.to_csv(),
+            cache_key=points.to_csv(),
             key="runs-picture",
             alt=f"Score of {len(points)} runs, in % of the best on its dataset, by their energy.",
             name="runs",

@@ -114,7 +114,7 @@ def _draw_lanes(frame: pd.DataFrame) -> None:
     st.markdown(lanes_sentence(frame))
     plot(
         partial(lanes_figure, frame),
-        version=(len(frame), frame["began"].max(), frame["kind"].to_numpy().tobytes()),
+        cache_key=(len(frame), frame["began"].max(), frame["kind"].to_numpy().tobytes()),
         key="lanes",
         alt=lanes_sentence(frame),
         name="folds on nodes",

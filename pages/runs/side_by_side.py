@@ -72,7 +72,7 @@ def show_means(runs: Sequence[NamedRun]) -> None:
 
     plot(
         partial(compare_figure, frame),
-        version=tuple((name, run.run_id, len(run.folds), run.stopped_at) for name, run in runs),
+        cache_key=tuple((name, run.run_id, len(run.folds), run.stopped_at) for name, run in runs),
         key="compare-means",
         alt=compare_alt_text(frame),
         name="comparison",

@@ -136,7 +136,7 @@ def draw_toy(spec: RunSpec) -> None:
     draw_steps = partial(timeline_steps, toy, sentences, folds)
     plot(
         partial(timeline_figure, toy),
-        version=(spec.split, spec.k, spec.seed, spec.split_params),
+        cache_key=(spec.split, spec.k, spec.seed, spec.split_params),
         key="split-toy",
         alt=sentences[0],
         slider_name=SLIDER,

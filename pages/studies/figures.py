@@ -229,7 +229,7 @@ def _draw_heatmap(
     )
     plot(
         partial(heatmap_figure, cells, value=value, scale=scale, hover=hover),
-        version=(study.version, *scores["run_id"]),
+        cache_key=(study.fingerprint, *scores["run_id"]),
         key=f"study-{what}",
         alt=f"{title}, datasets by algorithms.",
         slider_name=SLIDER,
@@ -263,7 +263,7 @@ def show_ranks(study: Summary, scores: pd.DataFrame) -> None:
     rows = study.ranks.merge(study.stability, on=["alpha", "dataset"])
     plot(
         partial(ranks_figure, study.ranks, study.stability),
-        version=(study.version, *scores["run_id"]),
+        cache_key=(study.fingerprint, *scores["run_id"]),
         key="study-ranks",
         alt="Ranks of the algorithms per dataset, under e-CV and k-fold.",
         slider_name=SLIDER,
@@ -308,7 +308,7 @@ def show_scores(scores: pd.DataFrame) -> None:
     st.caption(caption)
     plot(
         partial(scores_figure, scores),
-        version=tuple(scores["run_id"]),
+        cache_key=tuple(scores["run_id"]),
         key="study-scores",
         alt=f"Scores, datasets by algorithms. {winners}".strip(),
         name="study scores",

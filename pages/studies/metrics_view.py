@@ -16,7 +16,7 @@ from ecv_core.selection.tuning.metrics_study import (
     curves_frame,
     dominance_frame,
     find_tuning,
-    own_tuning_names,
+    folds_of_own_tunings,
     powers_frame,
     study_metrics,
 )
@@ -83,10 +83,10 @@ def _show_curves(study: MetricsStudy, name: str) -> None:
     best = column_title(study.ranked[0])
     worst = column_title(study.ranked[-1])
     # One's own tuning may get new runs under the same name. Its best discriminative power then
-    # changes, so that is part of the version.
+    # changes, so that is part of the key by which the figure is kept.
     plot(
         partial(p_values_figure, frame),
-        version=(name, study.curves[study.ranked[0]].dp),
+        cache_key=(name, study.curves[study.ranked[0]].dp),
         key="p-values",
         alt=f"p-value curves of {len(study.curves)} metrics: {best} is lowest, {worst} highest.",
         name=f"{name} p values",
@@ -140,7 +140,7 @@ def _pick_tuning() -> str:
         InputError: If there is none.
     """
     names = configuration_names(TUNINGS)
-    for name in own_tuning_names(store()):
+    for name in folds_of_own_tunings(store()):
         names.append(f"{_OWN_PREFIX}{name}")
     if not names:
         raise InputError(
@@ -173,7 +173,7 @@ def _study_of_tuning(name: str) -> MetricsStudy:
     if not name.startswith(_OWN_PREFIX):
         return _recorded_study(name)
     own_name = name.removeprefix(_OWN_PREFIX)
-    finished_folds = own_tuning_names(store())[own_name]
+    finished_folds = folds_of_own_tunings(store())[own_name]
     return _own_study(own_name, finished_folds, store().url)
 
 
@@ -183,7 +183,8 @@ def _recorded_study(name: str) -> MetricsStudy:
 
 
 @st.cache_resource(show_spinner="Reading the folds ...", max_entries=8)
-def _own_study(name: str, folds: int, url: str) -> MetricsStudy:
-    """A tuning in this database with so many folds; with more it is another study."""
+def _own_study(name: str, finished_folds: int, database_url: str) -> MetricsStudy:
+    """The study of one's own tuning; its arguments are the key by which Streamlit keeps it."""
+    # With more finished folds, or in another database, the tuning of this name is another study.
     dataset, algorithm = name.split("--")
     return study_metrics(find_tuning(store(), dataset, algorithm, own=True))

@@ -196,14 +196,14 @@ def _show_comparison(comparison: SplitComparison) -> None:
         st.markdown(_METHOD.format(resamples=swaps.samples.shape[-1], pairs=len(swaps.pairs)))
 
 
-def _show_ranks(swaps: Swaps, reference: str, metric: str, version: Hashable, name: str) -> None:
+def _show_ranks(swaps: Swaps, reference: str, metric: str, run_ids: Hashable, name: str) -> None:
     """The table of ranks under each split.
 
     Args:
         swaps: The ranks.
         reference: The split that they are compared with.
         metric: As Markdown.
-        version: The version of the runs.
+        run_ids: The ids of the runs, by which the figure is kept.
         name: The name of files.
     """
     frame = ranks_frame(swaps, reference)
@@ -215,7 +215,7 @@ def _show_ranks(swaps: Swaps, reference: str, metric: str, version: Hashable, na
     )
     plot(
         partial(rank_table_figure, frame),
-        version=(version, metric, reference),
+        cache_key=(run_ids, metric, reference),
         key="swaps-table",
         alt=rank_table_words(frame),
         name=name,
@@ -224,12 +224,12 @@ def _show_ranks(swaps: Swaps, reference: str, metric: str, version: Hashable, na
     )
 
 
-def _show_taus(swaps: Swaps, version: Hashable, name: str) -> None:
+def _show_taus(swaps: Swaps, cache_key: Hashable, name: str) -> None:
     """Kendall's tau between every two splits.
 
     Args:
         swaps: The ranks.
-        version: The version of the runs and the metric.
+        cache_key: Another for other runs or another metric; as of `plot`.
         name: The name of files.
     """
     frame = taus_frame(swaps)
@@ -241,7 +241,7 @@ def _show_taus(swaps: Swaps, version: Hashable, name: str) -> None:
     )
     plot(
         partial(tau_figure, frame),
-        version=version,
+        cache_key=cache_key,
         key="swaps-tau",
         alt=tau_words(frame),
         name=name,

@@ -148,7 +148,7 @@ def _show_at_alpha(
     specs = [run.spec for run in runs]
 
     def draw_rules() -> None:
-        show_rules(study, _rules_frame(study.version, tuple(RULES), study))
+        show_rules(study, _rules_frame(study.fingerprint, tuple(RULES), study))
 
     def draw_ranks() -> None:
         show_ranks(summary_of(systems), scores)
@@ -222,8 +222,8 @@ def summary_of(systems: list[Scores], *, ranked: bool = True) -> Summary:
 
 
 @st.cache_data(show_spinner="Comparing the rules ...", max_entries=24)
-def _rules_frame(version: str, rules: tuple[str, ...], _study: Summary) -> pd.DataFrame:
-    """Every rule beside the paper's, which Streamlit keeps by the study's version and the rules."""
+def _rules_frame(fingerprint: str, rules: tuple[str, ...], _study: Summary) -> pd.DataFrame:
+    """Every rule beside the paper's, which Streamlit keeps by all arguments but the last."""
     # The ids of the rules are here for the key of the cache alone: one may be registered meanwhile.
     systems = _study.tradeoff.systems
     return _study.rules(

@@ -29,7 +29,7 @@ def events() -> Events:
 def server(events: Events, store) -> Iterator[TestClient]:
     @asynccontextmanager
     async def lifespan(_app):
-        telling = asyncio.create_task(events.look_and_tell())
+        telling = asyncio.create_task(events.tell_pages_of_changes())
         yield
         telling.cancel()
 

@@ -42,7 +42,7 @@ def one_chart():
 
     plot(
         lambda dark: go.Figure(layout={"height": 300}),
-        version=1,
+        cache_key=1,
         key="chart",
         alt="a sentence",
         name="my chart",

@@ -46,7 +46,7 @@ def enough_words(advice: FoldsAdvice) -> str:
         return f"{_all_folds_words(advice).capitalize()} are needed"
     if RULES[best.rule].decides_by_scores:
         return f"{best.outcome.mean_stop:.1f} folds on average are enough{_by_rule_words(best)}"
-    # A rule that looks at no score has the number of its folds as its setting.
+    # A rule that looks at no score stops after a fixed number of folds, which is its setting.
     number_of_folds = setting_text(best)
     if best.outcome.setting == 1:
         return f"{number_of_folds} is enough"
@@ -96,8 +96,9 @@ def acceptable_difference_sentence(advice: FoldsAdvice) -> str:
     """Where only all folds keep the promise: what would keep one that saves; empty elsewhere."""
     if advice.percent_that_saves_a_fold is None:
         return ""
-    # Rounded up to one digit, so that what is said is enough. Without the tiny subtraction, a tenth
-    # that is stored as a little more would be rounded up to the next one.
+    # The number is rounded up to one decimal, so that what is shown is large enough. The tiny
+    # subtraction keeps a number like 0.3 from becoming 0.4 where it is stored as
+    # 0.30000000000000004.
     acceptable = math.ceil(10 * advice.percent_that_saves_a_fold - 1e-9) / 10
     if acceptable <= advice.within_percent:
         return ""
@@ -156,7 +157,7 @@ def _option_row(option: Option, advice: FoldsAdvice) -> dict[str, object]:
     else:
         title = RULES[option.rule].title
         kept = kept_words(option.checks)
-    # The share of orders that end within the acceptable difference, which each advice has.
+    # Outcomes have this share where an acceptable difference was given, as it is for every advice.
     share_within = outcome.within
     assert share_within is not None
     risk_percent = 100 * (1 - share_within)

@@ -43,7 +43,7 @@ def component_page(
     player_data = None
     if player_name:
         player_data = script_json({"name": player_name, "seconds": list(fold_seconds)})
-    # The page calls the one function that the script exports, which needs a name for that.
+    # The script exports a function without a name. It gets one here, by which the page calls it.
     script_with_name = script.replace(_EXPORTED_FUNCTION, "const drawPicture = function ")
     page = templates().get_template("component.html")
     return page.render(

@@ -230,7 +230,8 @@ def split_sentence(specs: Sequence[RunSpec]) -> str:
 def _each_algorithm_has_all_data(specs: Sequence[RunSpec]) -> bool:
     """Whether there are several algorithms, and each was evaluated on every dataset."""
     algorithms = {spec.algorithm for spec in specs}
-    data = {(spec.dataset, spec.task) for spec in specs}  # a task prepares a dataset its own way
+    # Each task prepares a dataset in its own way, so that the data differ.
+    data = {(spec.dataset, spec.task) for spec in specs}
     pairs = {(spec.algorithm, spec.dataset, spec.task) for spec in specs}
     return len(algorithms) > 1 and len(pairs) == len(algorithms) * len(data)
 
@@ -399,10 +400,13 @@ def _runs_in_energy_sums(runs: Sequence[RunRecord]) -> list[RunRecord]:
 def energy_used_sentences(runs: Sequence[RunRecord]) -> str:
     """What the folds cost, and which runs are left out; as `energy_sentence`, without savings."""
     started_runs = [run for run in runs if run.folds]
-    # Runs during which other programs used the machine are left out; where all are such, none is.
+    # Runs during which other programs used the machine are left out of the sum. Where other
+    # programs used it during every run, all runs are in the sum, which the text then calls too
+    # high.
     summed_runs = _runs_in_energy_sums(runs)
     sources = [energy_of(run).source for run in summed_runs]
-    # A sum that lacks the energy of one run would pass for that of all.
+    # Where the energy of one run is not known, no sum is given: readers would take a sum of the
+    # other runs for that of all.
     if not sources or "none" in sources:
         return _NOT_MEASURED
     if len(summed_runs) < len(started_runs):
@@ -412,7 +416,6 @@ def energy_used_sentences(runs: Sequence[RunRecord]) -> str:
         used_sentence = _folds_used_sentence(summed_runs, sources, scope)
         return f"{excluded_energy_words(started_runs)} {used_sentence}"
     used_sentence = _folds_used_sentence(summed_runs, sources, "that ran")
-    # Where other programs used the machine during the runs of the sum, it is said to be too high.
     return joined(used_sentence, inflated_energy_words(summed_runs))
 
 
@@ -425,14 +428,14 @@ def _folds_used_sentence(runs: Sequence[RunRecord], sources: Sequence[str], scop
         scope: Which folds these are, as the sentence says it: 'that ran'.
     """
     meters = "; ".join(distinct(sources, lambda source: SOURCES.get(source, source)))
-    # Of these sources CodeCarbon may have been the meter, which a paper that reports them names.
+    # Figures of these sources may be CodeCarbon's, which a paper has to name where it reports them.
     if not _SOURCES_OF_CODECARBON.isdisjoint(sources):
         meters = f"{meters}; CodeCarbon"
     countries = distinct([run.spec for run in runs], lambda spec: country_in_words(spec.country))
     folds = distinct_folds(runs)
     least, most = sum_of_ranges(fold.energy.range for fold in folds)
     emissions = grams(sum(fold.energy.grams_co2e for fold in folds))
-    if least < most:  # emissions are those of the high end
+    if least < most:  # emissions are known for the high end of the range only
         emissions = f"at most {emissions}"
     return (
         f"The {counted(len(folds), 'fold')} {scope} used {watt_hours_range(least, most)} "
@@ -471,7 +474,8 @@ def _joules_of_all_folds(runs: Sequence[RunRecord], energies: Sequence[EnergyFac
     joules = 0.0
     for run, energy in zip(runs, energies, strict=True):
         if run.stopped_at is not None:
-            # Folds that ran after the stop are among those saved, and are counted once.
+            # Folds that ran after the stop are part of what is saved, so they are taken out of what
+            # was used.
             after_stop = sum(fold.energy.joules for fold in run.folds[run.stopped_at :])
             joules += energy.joules - after_stop + (energy.saved_joules or 0.0)
     return joules
@@ -720,13 +724,14 @@ def describe_selection(
 def _winner_sentence(race: ContenderRace) -> str:
     """The mean of the winner, and what it is expected to be over all folds."""
     score = "score"
-    if race.specs:  # else the scores come from a file, which does not say their metric
+    # Scores without specs come from a file, which does not name their metric.
+    if race.specs:
         score = race.metric
     mean = score_text(race.result.winner_mean)
     folds = counted(race.result.folds_used[race.leader], "fold")
     sentence = f"The mean {score} of {race.titles[race.leader]} over {folds} is {mean}"
-    # Whoever is picked for the best mean was lucky too, by as much as `optimism` (the winner's
-    # curse): over all folds a mean nearer to that of the others is expected.
+    # A winner that was picked for its best mean was probably lucky, too (the winner's curse):
+    # `optimism` says by how much. Over all folds, a mean nearer to those of the others is expected.
     luck = race.terms.sign * race.result.verdict.optimism
     likely = score_text(race.result.winner_mean - luck)
     if likely != mean:

@@ -66,7 +66,8 @@ def chart_of_run(run: RunRecord, kind: str, alpha: float, folder: Path) -> Title
             f"run {run.run_id} has {len(run.folds)} of {run.spec.k} folds, but --kind {kind} "
             "needs all of them; run it again with --full"
         )
-    # An error says first why folds that come in the order of time do not stand for each other.
+    # For folds in the order of time this raises an error, because they cannot be put in other
+    # orders.
     end_of_error = f"--kind {kind} looks at other orders of them: use --kind efold"
     check_exchangeable(run.spec.split, end_of_error)
     orders = _orders_of([run], alpha)
@@ -166,12 +167,13 @@ def _curves_of_rules_by_users(runs: Sequence[RunRecord], folder: Path) -> list[R
     """The rules that need users' scores, over the same runs; those without for any left out."""
     store = None
     if len(runs) == 1:
-        store = open_store()  # a single run may be the user's own; several are recorded ones
+        # A single run may be one of the user's own; several runs are recorded ones.
+        store = open_store()
     results = Results(store, recorded_folder=folder)
     curves_of_runs = []
     for run in runs:
-        # For rules that need users' scores: what each of their settings saves over all orders of
-        # the folds, and how often the mean ends within so many percent of that of all folds.
+        # A curve says for each setting of a rule what it saves over all orders of the folds, and
+        # how often the mean ends near that of all folds.
         curves_of_runs.append(curves_of_run(results.scores(run), within_percent=WITHIN_PERCENT))
     rule_curves = []
     for rule, curves in curves_by_rule(curves_of_runs).items():

@@ -103,7 +103,8 @@ def _row(cells: Sequence[str]) -> str:
 
 def _is_number(text: str) -> bool:
     """Whether a cell is set as a number: '0.31', '1,230', '4 of 10', '1e-4', '-', or nothing."""
-    # Of '1,234.5 %', '-2 Wh' and '1e-4' there remain the digits, the point and the e.
+    # Without commas, percent and minus signs, the first word of '1,234.5 %' is '1234.5', and '1e-4'
+    # is '1e4'.
     words = re.sub("[,%-]", "", text).split()
     return not words or re.fullmatch(r"\d*\.?\d+e?\d*|\d+\.", words[0]) is not None
 

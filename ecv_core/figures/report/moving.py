@@ -219,7 +219,7 @@ def moving_picture(
 
 def pictured_steps(steps: int) -> list[int]:
     """Which of so many steps a picture has, at equal distances."""
-    # Evenly spread, with the first and the last one among them.
+    # The kept steps are evenly spread, and the first and the last step are among them.
     pictured = min(steps, _MOST_PICTURED)
     gaps = max(pictured - 1, 1)
     return [place * (steps - 1) // gaps for place in range(pictured)]
@@ -242,12 +242,13 @@ def _image(figure: go.Figure, sentence: str, look: _Look) -> Image:
     from PIL import Image
 
     lines = textwrap.wrap(sentence, _SENTENCE_LETTERS)
-    # As many lines at each step, so that the chart has the same place.
+    # Every step gets the same number of lines, so that the chart stays at the same place.
     lines += [""] * (look.sentence_lines - len(lines))
     words_height = _strip_height(look.heading) + _strip_height(lines)
     height = max(_LEAST_HEIGHT - words_height, figure.layout.height / PIXELS_PER_INCH)
 
-    # `printed_figure` takes what makes a figure, and this one is made already.
+    # `printed_figure` expects a function that makes the figure, so one returns the figure made
+    # above.
     def figure_of_step() -> go.Figure:
         return figure
 

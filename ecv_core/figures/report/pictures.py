@@ -96,7 +96,7 @@ def printed_figure(make: Make, *, width: float = COLUMN, height: float | None = 
     if layout.get("showlegend", True):
         rows = _add_legend(figure, sides.values(), width)
         if height is None:
-            # A figure whose height was not asked for grows by the rows of its legend, in inches.
+            # A figure without a requested height grows by 0.14 inches for each row of its legend.
             figure.set_figheight(figure.get_figheight() + 0.14 * rows)
     return figure
 
@@ -116,7 +116,7 @@ def _add_sides(figure: Figure, layout: _Part) -> dict[str, Axes]:
     sides = {"y": axes}
     if "yaxis2" in layout:
         sides["y2"] = axes.twinx()
-        # What is measured at the left stands in front.
+        # The axes with the scale at the left are drawn in front.
         axes.set_zorder(sides["y2"].get_zorder() + 1)
         axes.patch.set_visible(False)
     return sides
@@ -238,7 +238,8 @@ def _marker_look(trace: _Part) -> dict[str, Any]:
         "markersize": marker.get("size", 6) * _SCALE,
         "markerfacecolor": fill,
         "markeredgecolor": edge_colour,
-        "markeredgewidth": edge.get("width", 0) / 2,  # less than half would print too faintly
+        # Half the width on a page is thin enough, and still prints.
+        "markeredgewidth": edge.get("width", 0) / 2,
     }
 
 
@@ -251,7 +252,7 @@ def _draw_texts(axes: Axes, trace: _Part, x: Floats, y: Floats) -> None:
     if isinstance(positions, str):
         positions = [positions] * len(x)
     for x_of_text, y_of_text, text, position in zip(x, y, trace["text"], positions, strict=True):
-        # 'top right', or 'top' alone, which is above the middle; 'outside' a bar is above it, too.
+        # A position is 'top right', or 'top' for above the middle; 'outside' means above a bar.
         vertical, _, side = position.replace("outside", "top").partition(" ")
         points_upward = 2
         if vertical == "bottom":
@@ -278,7 +279,7 @@ def _set_axis(axis: XAxis | YAxis, looks: _Part) -> None:
     """Title, range, ticks, grid and colour of an axis, as the chart's layout has them."""
     title = looks.get("title", {})
     axis.set_label_text(_plain(title.get("text", "")))
-    axis.label.set(rotation_mode="anchor")  # every backend places it by its middle
+    axis.label.set(rotation_mode="anchor")  # so that every backend places the label by its middle
     _set_range(axis, looks)
     _set_ticks(axis, looks)
     colour = title.get("font", {}).get("color")
@@ -296,7 +297,7 @@ def _set_range(axis: XAxis | YAxis, looks: _Part) -> None:
     ends = looks.get("range")
     if looks.get("type") == "log":
         axis.axes.set(**{f"{name}scale": "log"})
-        if ends:  # Plotly has the exponents there
+        if ends:  # the ends of Plotly's logarithmic axis are exponents of ten
             ends = [10.0**end for end in ends]
     if ends:
         axis.axes.set(**{f"{name}lim": tuple(ends)})
@@ -344,7 +345,7 @@ def _draw_shape(axes: Axes, shape: _Part) -> None:
         "lw": line["width"] * _SCALE,
         "ls": _DASHES[line.get("dash", "solid")],
     }
-    if shape.get("yref") == "y":  # across, at a height
+    if shape.get("yref") == "y":  # a horizontal line at this height
         axes.axhline(shape["y0"], shape["x0"], shape["x1"], **look)
     else:
         axes.axvline(shape["x0"], shape["y0"], shape["y1"], **look)
@@ -385,7 +386,8 @@ def _draw_note(axes: Axes, note: _Part, width: float, domain: Span) -> None:
         annotation_clip=False,
     )
     is_among_marks = unit_of_y == "data"
-    annotation.set_in_layout(not is_among_marks)  # among the marks they need no room of their own
+    # A note among the marks needs no room of its own.
+    annotation.set_in_layout(not is_among_marks)
 
 
 def _middle_within_axis(axes: Axes, x: float, text: str, figure_width: float) -> float:
@@ -398,10 +400,10 @@ def _middle_within_axis(axes: Axes, x: float, text: str, figure_width: float) ->
         figure_width: In inches.
     """
     low, high = axes.get_xlim()
-    axis_inches = 0.68 * figure_width  # about, as labels and margins take the rest
+    axis_inches = 0.68 * figure_width  # an estimate: labels and margins take the other third
     half_of_words = min(_text_inches(len(text)) / axis_inches / 2, 0.5)
     share_across = (x - low) / (high - low)
-    # So far from both ends of the axis that half of the words have room to each side.
+    # The words are centred at least half their length from both ends of the axis.
     return min(max(share_across, half_of_words), 1 - half_of_words)
 
 
@@ -424,7 +426,7 @@ def _printed_cells(heatmaps: Sequence[_Part]) -> Figure:
     from matplotlib.figure import Figure
     from matplotlib.patches import Rectangle
 
-    # What is a row on a page is a column in print, and what is a column ("x") is a row.
+    # In print, rows and columns of the page's heat map change places.
     columns = [str(name) for name in heatmaps[0]["y"]]
     longest = max(len(name) for name in columns)
     rows = sum(len(heatmap["x"]) for heatmap in heatmaps) + _GAP_IN_ROWS * (len(heatmaps) - 1)
@@ -447,7 +449,7 @@ def _printed_cells(heatmaps: Sequence[_Part]) -> Figure:
     axes.tick_params(length=0, pad=2)
     axes.spines[:].set_visible(False)
     handles = []
-    for share in (0, 1):  # the best and the worst
+    for share in (0, 1):  # the colours of the best and of the worst score
         fill = _cell_look(share).fill
         handles.append(Rectangle((0, 0), 1, 1, fc=fill, ec=LIGHT.muted, lw=0.4))
     labels = heatmaps[0]["colorbar"]["ticktext"]
@@ -480,7 +482,7 @@ def _draw_table(axes: Axes, heatmap: _Part, top: float) -> None:
             size=SMALL,
             color=look.ink,
         )
-        number.set_in_layout(False)  # it is inside its cell
+        number.set_in_layout(False)  # a number inside its cell needs no room of its own
 
 
 class _CellLook(NamedTuple):

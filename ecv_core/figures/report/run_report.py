@@ -143,11 +143,18 @@ def _energy_numbers(run: RunRecord, energy: EnergyFacts) -> list[KeyNumber]:
     ]
 
 
-def _saved_share_words(percent: float | None, k: int, energy: EnergyFacts) -> str:
-    """'about 43 % of all 10': what a stop saved; empty where it saved nothing."""
-    if not percent:
+def _saved_share_words(saved_percent_of_cost: float | None, k: int, energy: EnergyFacts) -> str:
+    """'about 43 % of all 10': what a stop saved; empty where it saved nothing.
+
+    Args:
+        saved_percent_of_cost: Of the energy, or of the processor time, of all k folds.
+        k: The number of folds.
+        energy: Says whether folds that never ran had to be estimated.
+    """
+    if not saved_percent_of_cost:
         return ""
-    words = f"{percent_text(percent / 100, '.0f')} of all {k}"
+    words = f"{percent_text(saved_percent_of_cost / 100, '.0f')} of all {k}"
+    # What folds that never ran would have cost is a forecast, so that the share is one too.
     if energy.has_forecast:
         words = f"about {words}"
     return words

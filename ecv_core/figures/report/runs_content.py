@@ -126,14 +126,15 @@ def runs_content(
     Args:
         runs: At least one; their folds carry their users' scores where there are some
             (`Results.with_user_scores`).
-        groups: What energy is summed by, such as 'person' -> the run's id -> the name; runs that
-            are not named there are summed as '-'.
+        groups: A kind of group, such as 'person' -> the id of each run -> the name of its group;
+            runs whose id is missing are summed as '-'.
         made_with: As `store.environment.environment` gives it.
     """
     rows = rows_of_runs(runs)
     description = describe_methods(runs, made_with)
+    # Each kind of group, such as 'person', has a table with a row for each group of that kind.
     sums = []
-    for kind, group_of_run in groups.items():  # such as 'person', and whose each run is
+    for kind, group_of_run in groups.items():
         sums.append(TableOfSums(f"Energy by {kind}", _sums_rows(runs, group_of_run)))
     return ReportContent(
         title=f"{counted(len(runs), 'run')} of e-fold cross-validation",

@@ -268,7 +268,7 @@ STUDIED = ("ndcg", "precision", "recall", "mrr", "efd", "epc")
 """The metrics of Anelli et al. (2019)."""
 
 
-def own_tuning_names(store: Store) -> dict[str, int]:
+def folds_of_own_tunings(store: Store) -> dict[str, int]:
     """What `own_tuning` finds something for: `<dataset>--<algorithm>` -> how many folds there are.
 
     Reads no scores of users, so that a metric may still be missing there.

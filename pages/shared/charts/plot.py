@@ -53,7 +53,7 @@ class MakeFigure(Protocol):
 def plot(
     make: MakeFigure,
     *,
-    version: Hashable,
+    cache_key: Hashable,
     key: str,
     alt: str,
     name: str,
@@ -69,7 +69,7 @@ def plot(
     Args:
         make: Gives the figure for a light or a dark page; a pure function of data.
             Where `steps` name one of several figures, it gives all of them.
-        version: The version of that data: the figure is made anew only when this changes.
+        cache_key: Stands for that data: the figure is made anew only when this changes.
         key: The same key is the same figure on the page, however its data changes.
         alt: One sentence with what the figure shows.
         slider_name: Name of the `watch_slider` that moves the figure in the browser.
@@ -78,14 +78,16 @@ def plot(
             a saved picture, to which the slider's step is added.
         table: Gives the numbers behind the figure; they are made, and shown below it with their
             CSV, only when asked for.
-        address_of_point: Where a click on a cell or point leads, an address by 'ease|ml-100k' (its
-            place on both axes), by 'y2|0' (the panel's axis, and the place on it), its text or its
-            name.
+        address_of_point: A cell or point -> the address that a click on it opens. It is named by
+            its place on both axes, as 'ease|ml-100k'; by the axis of its panel and the place on
+            that, as 'y2|0'; by its text or by its name.
         least_width: In pixels; where there is less room the figure scrolls sideways.
         least_phone_width: The same on a phone; by default less only by shorter names of rows.
     """
+    # The entries are all of the component's data that depends on the figure; `draw_figure` adds
+    # what stays the same.
     entries = figure_entries(
-        make, version=version, key=key, alt=alt, slider_name=slider_name, steps=steps
+        make, cache_key=cache_key, key=key, alt=alt, slider_name=slider_name, steps=steps
     )
     place: AbstractContextManager[object] = nullcontext()
     if least_width:
@@ -97,7 +99,7 @@ def plot(
 def figure_entries(
     make: MakeFigure,
     *,
-    version: Hashable,
+    cache_key: Hashable,
     key: str,
     alt: str,
     slider_name: str = "",
@@ -110,7 +112,7 @@ def figure_entries(
         pixels; and where a slider moves it, 'slider' and 'steps'.
     """
     # Streamlit gives a copy of what it keeps, so that more can be added.
-    entries = _figure_as_json(key, version, make, steps)
+    entries = _figure_as_json(key, cache_key, make, steps)
     entries["alt"] = alt
     if steps is not None:
         entries["slider"] = slider_name
@@ -151,8 +153,8 @@ def draw_figure(
         "opens": addresses,
     }
     _figure(key=key, data={**data, **entries}, height=entries["height"])
-    # Where the figure follows a run, `draw_open_table` is given what draws the rows of the table,
-    # and draws them with each of its folds.
+    # Where the figure follows a run, `draw_open_table` draws the rows of the table again after each
+    # fold of the run.
     if table is not None:
         chart_table(table, key=key, name=name, alt=entries["alt"], draw_open_table=draw_open_table)
 
@@ -185,18 +187,18 @@ def _scrolling_container(key: str, least_width: int, least_phone_width: int) -> 
 @st.cache_data(
     show_spinner=False,
     max_entries=64,
-    hash_funcs={tuple: repr},  # a version is plain data
+    hash_funcs={tuple: repr},  # a cache key holds plain data, whose text says all of it
 )
 def _figure_as_json(
     key: str,
-    version: Hashable,
+    cache_key: Hashable,
     _make: MakeFigure,
     _steps: Callable[[], Sequence[Step]] | None,
 ) -> dict[str, Any]:
-    """What `figure_entries` has of the figure itself; Streamlit keeps it by key and version."""
+    """What `figure_entries` has of the figure itself; Streamlit keeps it by key and cache key."""
     # Streamlit keeps what this gives by those arguments alone that begin with no underscore.
     light = _make(dark=False)
-    if isinstance(light, Sequence):  # of several figures one is shown at a time, all as high
+    if isinstance(light, Sequence):  # one of them is shown at a time, and all have the same height
         height = light[0].layout.height
     else:
         height = light.layout.height
@@ -221,7 +223,7 @@ def preload_plots() -> None:
 @cache
 def _head_start() -> str:
     loader = Path(__file__).with_name(_LOADER).read_text(encoding="utf-8")
-    # Only a head start: the figure will say what is wrong.
+    # An error is ignored here: the first figure loads plotly.js again, and says what is wrong.
     return f"<script>{{ {loader} loaded({json.dumps(PLOTLY)}).catch(() => {{}}); }}</script>"
 
 

@@ -5,7 +5,7 @@ the server one message a change, and no session. Whoever has the code may look, 
 Phones are numbered; nothing else is known of them, and everything ends with the lecture.
 
 A dashboard answers its own machine alone unless it is told otherwise. Phones therefore get an
-address of their own, at which there is nothing but this: see `Listener`.
+address of their own, at which there is nothing but this: see `PhoneListener`.
 """
 
 from __future__ import annotations
@@ -202,8 +202,8 @@ def is_open(room: Room) -> bool:
 def close_room(room: Room) -> None:
     """End a lecture; call it from a page's script."""
     _rooms.pop(room.code, None)
-    if listener.loop is not None:
-        asyncio.run_coroutine_threadsafe(room.close(), listener.loop)
+    if phone_listener.loop is not None:
+        asyncio.run_coroutine_threadsafe(room.close(), phone_listener.loop)
 
 
 def classroom_routes(base: str = "") -> list[BaseRoute]:
@@ -246,7 +246,7 @@ async def _serve(
         await socket.close()
 
 
-class Listener:
+class PhoneListener:
     """The address in the local network, for phones alone, of a dashboard that answers its machine.
 
     It begins with the first lecture and ends with the dashboard.
@@ -299,7 +299,7 @@ class Listener:
             await self._serving
 
 
-listener = Listener()
+phone_listener = PhoneListener()
 """Of this process."""
 
 

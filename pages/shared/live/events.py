@@ -168,13 +168,13 @@ class Grant:
 
 
 @dataclass(frozen=True, eq=False)
-class _Entries:
-    """What a feed shows at one moment."""
+class _FeedMessage:
+    """What pages are sent of a feed after one look."""
 
     versions: Sequence[str]
-    """Of its topics."""
-    message: str | None
-    """The entries, as pages are told them; None where there is nothing to show."""
+    """Of the topics of the feed."""
+    text: str | None
+    """The entries of the feed as JSON; None where there is nothing to show."""
 
 
 @dataclass
@@ -185,7 +185,7 @@ class _Page:
     tokens: Sequence[str]
     sent_versions: Mapping[str, str] = field(default_factory=dict)
     """Topic -> the moment of a look and the version then."""
-    sent_entries: Sequence[_Entries] = ()
+    sent_messages: Sequence[_FeedMessage] = ()
 
 
 @dataclass
@@ -199,8 +199,8 @@ class Events:
     _activity_of_topics_that_may_wait: Activity | None = None
     """The look that those topics are told of which may wait."""
     _grants: WeakValueDictionary[str, Grant] = field(default_factory=WeakValueDictionary)
-    _entries: Mapping[Feed, _Entries] = field(default_factory=dict)
-    """Of each feed that a page follows, as they were at the last look."""
+    _message_of_feed: Mapping[Feed, _FeedMessage] = field(default_factory=dict)
+    """Of each feed that a page follows, as it was at the last look."""
 
     def grant(self, feed: Feed, until: float = math.inf) -> Grant:
         """A token of the feed, for the session of somebody who may see it until this time."""
@@ -235,27 +235,28 @@ class Events:
         finally:
             self._pages.pop(socket, None)
 
-    async def look_and_tell(self) -> None:
-        """Look, and tell; until it is cancelled."""
+    async def tell_pages_of_changes(self) -> None:
+        """Look what goes on, and tell pages what has changed; again and again until cancelled."""
         while True:
             if not self._pages:
                 await self._new_page.wait()
             self._new_page.clear()
             seconds = _IDLE_SECONDS
-            if await self._look_and_tell_once():
+            if await self._tell_pages_once():
                 seconds = _BUSY_SECONDS
             await asyncio.sleep(_LEAST_SECONDS)
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._new_page.wait(), seconds - _LEAST_SECONDS)
 
-    async def _look_and_tell_once(self) -> bool:
+    async def _tell_pages_once(self) -> bool:
         """Whether anything runs; False where that could not be seen or told, which is logged."""
         feeds: set[Feed] = set()
         for page in self._pages.values():
             feeds.update(grant.feed for grant in self._grants_of(page))
         try:
             activity = await asyncio.to_thread(_activity)
-            self._entries = await asyncio.to_thread(self._entries_of_all, feeds, activity)
+            messages = await asyncio.to_thread(self._messages_of_feeds, feeds, activity)
+            self._message_of_feed = messages
             await self._send_changes(activity)
         except EcvError as error:  # a database comes and goes
             log.warning("what goes on could not be seen: %s", error)
@@ -276,15 +277,17 @@ class Events:
                 grants.append(grant)
         return grants
 
-    def _entries_of_all(self, feeds: Iterable[Feed], activity: Activity) -> dict[Feed, _Entries]:
-        return {feed: self._entries_of(feed, activity) for feed in feeds}
+    def _messages_of_feeds(
+        self, feeds: Iterable[Feed], activity: Activity
+    ) -> dict[Feed, _FeedMessage]:
+        return {feed: self._message_now(feed, activity) for feed in feeds}
 
-    def _entries_of(self, feed: Feed, activity: Activity) -> _Entries:
-        """What a feed shows now; the last entries while its topics have the same versions."""
-        last_entries = self._entries.get(feed)
+    def _message_now(self, feed: Feed, activity: Activity) -> _FeedMessage:
+        """What a feed shows now; the last message while its topics have the same versions."""
+        last_message = self._message_of_feed.get(feed)
         versions = [self.version(topic, activity) for topic in feed.topics]
-        if last_entries is not None and last_entries.versions == versions:
-            return last_entries
+        if last_message is not None and last_message.versions == versions:
+            return last_message
         try:
             entries = feed.make(activity)
         except EcvError:
@@ -293,9 +296,9 @@ class Events:
             log.exception("%s could not be shown", feed.name)
             entries = None
         if not entries:
-            return _Entries(versions, message=None)
-        message = {_SHARED: feed.name, "moment": activity.moment, "entries": entries}
-        return _Entries(versions, json.dumps(message))
+            return _FeedMessage(versions, text=None)
+        content = {_SHARED: feed.name, "moment": activity.moment, "entries": entries}
+        return _FeedMessage(versions, json.dumps(content))
 
     async def _send_changes(self, activity: Activity) -> None:
         """Send all pages what has changed, and drop those that do not take it."""
@@ -304,11 +307,11 @@ class Events:
         sending = []
         for socket, page in self._pages.items():
             # Both note on the page that what they give is sent.
-            messages = self._take_new_entries(page)
+            texts = self._take_new_messages(page)
             changed_versions = self._take_changed_versions(page, versions, activity)
             if changed_versions:
-                messages.append(json.dumps(changed_versions))
-            sending.append(_send(socket, messages))
+                texts.append(json.dumps(changed_versions))
+            sending.append(_send(socket, texts))
         errors = await asyncio.gather(*sending, return_exceptions=True)
         for socket, error in zip(sockets, errors, strict=True):
             if isinstance(error, TimeoutError):  # the others do not wait for it again
@@ -345,19 +348,22 @@ class Events:
         self._activity_of_topics_that_may_wait = told_last
         return told_last
 
-    def _take_new_entries(self, page: _Page) -> list[str]:
-        """Messages with the entries that a page does not show yet; they count as shown then."""
-        entries_of_page = []
-        messages = []
+    def _take_new_messages(self, page: _Page) -> list[str]:
+        """The texts of the messages that a page was not sent yet; from now on they count as sent.
+
+        A page is sent the messages of those feeds alone of which it holds a grant.
+        """
+        messages_of_page = []
+        new_texts = []
         for grant in self._grants_of(page):
-            entries = self._entries.get(grant.feed)
-            if entries is None:  # the page has come since the last look
+            message = self._message_of_feed.get(grant.feed)
+            if message is None:  # a page that was opened after the last look waits for the next
                 continue
-            entries_of_page.append(entries)
-            if entries.message and entries not in page.sent_entries:
-                messages.append(entries.message)
-        page.sent_entries = entries_of_page  # the caller sends these messages
-        return messages
+            messages_of_page.append(message)
+            if message.text and message not in page.sent_messages:
+                new_texts.append(message.text)
+        page.sent_messages = messages_of_page
+        return new_texts
 
     def _take_changed_versions(
         self, page: _Page, versions: Mapping[str, str], activity: Activity
@@ -379,10 +385,10 @@ class Events:
         return {}
 
 
-async def _send(socket: WebSocket, messages: Sequence[str]) -> None:
+async def _send(socket: WebSocket, texts: Sequence[str]) -> None:
     async with asyncio.timeout(_PATIENCE_SECONDS):
-        for message in messages:
-            await socket.send_text(message)
+        for text in texts:
+            await socket.send_text(text)
 
 
 def _without_moment(version: str) -> str:

@@ -15,7 +15,7 @@ from ecv_core.access.settings import Mode, settings
 from ecv_core.records.errors import InputError
 from pages.shared.base.component import component, ignore
 from pages.shared.base.present import presenting
-from pages.shared.live.classroom import PATH, Room, close_room, is_open, listener, new_room
+from pages.shared.live.classroom import PATH, Room, close_room, is_open, new_room, phone_listener
 from pages.shared.live.state import base_path
 
 _LECTURE = "lecture"
@@ -112,7 +112,7 @@ def phones_base(page_address: str) -> str:
     parts = urlsplit(page_address)
     if is_local(parts.hostname or "localhost"):
         # No phone can open this page's address, so they get a port of their own beside it.
-        return listener.address(int(st.get_option("server.port")) + 1)
+        return phone_listener.address(int(st.get_option("server.port")) + 1)
     return f"{parts.scheme}://{parts.netloc}{base_path()}"
 
 

@@ -29,7 +29,7 @@ from ecv_core.figures.palette import css_variables
 from ecv_core.jobs.manager import RUN
 from ecv_core.records.errors import EcvError
 from ecv_core.untrusted.limits import max_upload_bytes
-from pages.shared.live.classroom import classroom_routes, listener
+from pages.shared.live.classroom import classroom_routes, phone_listener
 from pages.shared.live.events import events
 from pages.shared.live.health import give_back_memory, healthz, metrics, tell_systemd
 from pages.shared.live.state import base_path, manager
@@ -117,10 +117,13 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
     """What runs besides the pages for as long as the server does."""
     _log_with_run_ids()
     allow_open_files()
-    listener.loop = asyncio.get_running_loop()
-    with _end_with_the_terminal():
+    # Phones that follow a lecture are served on the loop of this server, from the first lecture on.
+    phone_listener.loop = asyncio.get_running_loop()
+    with _end_when_terminal_closes():
         starting = asyncio.create_task(asyncio.to_thread(_start_manager_and_load_pages))
-        background_work = asyncio.gather(events.look_and_tell(), tell_systemd(), give_back_memory())
+        background_work = asyncio.gather(
+            events.tell_pages_of_changes(), tell_systemd(), give_back_memory()
+        )
         try:
             yield  # the server runs, until it is told to end
         finally:
@@ -128,7 +131,7 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
             with suppress(asyncio.CancelledError):
                 await background_work
             await starting  # its thread cannot be cancelled, and may be making the run manager
-            await listener.end()
+            await phone_listener.end()
             with suppress(EcvError):  # without a database there is no run manager to close
                 run_manager = await asyncio.to_thread(manager)
                 await asyncio.to_thread(run_manager.close)
@@ -191,7 +194,7 @@ def _start_manager_and_load_pages() -> None:
 
 
 @contextmanager
-def _end_with_the_terminal() -> Iterator[None]:
+def _end_when_terminal_closes() -> Iterator[None]:
     """A terminal that is closed ends the server as Ctrl-C in it does."""
     hang_up = getattr(signal, "SIGHUP", None)
     if hang_up is None or signal.getsignal(hang_up) is not signal.SIG_DFL:  # as under nohup

@@ -36,6 +36,12 @@ def picked_dataset() -> DatasetEntry:
     return entries[DEFAULT]
 
 
+def _is_table(entry: DatasetEntry) -> bool:
+    """Whether it is a table of samples, and no interactions."""
+    # The target of a table decides its one task. Interactions have none: several tasks use them.
+    return entry.task is not None
+
+
 def _usual_dataset(of_table: bool) -> str:
     """The id of the dataset that is picked at first."""
     if of_table:
@@ -77,7 +83,7 @@ def dataset_picker(task: Task = Task.TOP_N, *, with_tables: bool = False) -> Pic
     entries = datasets.catalogue()
     titles = titles_of(entries, dataset_title)
     translate_address("dataset", titles)
-    of_table = with_tables and picked_dataset().task is not None
+    of_table = with_tables and _is_table(picked_dataset())
     if with_tables:
         _pick_task(of_table)
     usual = _usual_dataset(of_table)
@@ -86,19 +92,19 @@ def dataset_picker(task: Task = Task.TOP_N, *, with_tables: bool = False) -> Pic
         # The usual one is first. Then comes what somebody has added: only that has an `about`.
         return dataset_id != usual, entries[dataset_id].about is None
 
-    # Tables and interactions are never offered together. A table alone has a task of its own.
-    of_kind = []
+    # Tables and interactions are never offered together.
+    offered_ids = []
     for entry in entries.values():
-        if (entry.task is not None) is of_table:
-            of_kind.append(entry.id)
+        if _is_table(entry) is of_table:
+            offered_ids.append(entry.id)
     index_at_first: int | None = 0
     if of_table:
-        # Streamlit leaves a choice at its default out of the address. Without the name of a table
-        # there, the page would open with interactions.
+        # Streamlit leaves a choice out of the address while it is at its default. A link to a table
+        # needs the table's name there, so a choice among tables has no default.
         index_at_first = None
     picked = st.selectbox(
         "Dataset",
-        sorted(of_kind, key=rank),
+        sorted(offered_ids, key=rank),
         index=index_at_first,
         format_func=titles.__getitem__,
         key="dataset",

@@ -14,7 +14,7 @@ from ecv_core.jobs.plans.tune import Tuning, groups, make_tuning, tune
 from ecv_core.records.errors import RunError
 from ecv_core.records.run import FoldResult, Progress, RunState
 from ecv_core.records.spec import RunSpec
-from ecv_core.selection.tuning.metrics_study import STUDIED, own_tuning, own_tuning_names
+from ecv_core.selection.tuning.metrics_study import STUDIED, folds_of_own_tunings, own_tuning
 from ecv_core.store.configurations import specs_of
 from ecv_core.store.store import Store, open_store
 from tests.fake_folds import computing, users_result
@@ -186,11 +186,11 @@ def test_tpe_learns_from_the_first_fold(store: Store) -> None:
 
 def test_own_runs_with_all_folds_are_a_tuning_to_study(store: Store) -> None:
     assert own_tuning(store, "synthetic", "item-knn") is None
-    assert own_tuning_names(store) == {}
+    assert folds_of_own_tunings(store) == {}
     tuned(store, computing(fold), all_folds=True)
     found = own_tuning(store, "synthetic", "item-knn")
     assert found.space == {"neighbours": (10, 20, 40, 80)}
-    assert own_tuning_names(store) == {"synthetic--item-knn": 40}
+    assert folds_of_own_tunings(store) == {"synthetic--item-knn": 40}
     assert set(found.user_scores) == {f"{metric}@10" for metric in STUDIED}
     cube = found.user_scores["recall@10"]
     assert cube.shape == (4, 10, 40)
