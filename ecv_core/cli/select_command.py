@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ecv_core.cli import write_answer
 from ecv_core.cli.options import (
@@ -52,6 +52,11 @@ from ecv_core.selection.replay import (
     select_in_random_orders,
 )
 from ecv_core.selection.rounds import Budget, Round, Terms
+
+if TYPE_CHECKING:
+    from tqdm import tqdm
+
+    from ecv_core.jobs.plans.select import SelectionState
 
 # What `select` and `tune` have in common: how contenders are compared, on which folds.
 
@@ -182,6 +187,17 @@ def _check_no_folds(options: argparse.Namespace) -> None:
             )
 
 
+def _check_no_replay(options: argparse.Namespace) -> None:
+    """Refuse options of scores that are there, beside folds that are computed."""
+    if options.orders is not None:
+        raise InputError("--orders replays scores that exist; give --scores FILE or --recorded")
+    if options.higher_is_better is not None:
+        raise InputError(
+            f"{LOWER} and {HIGHER} belong to --scores; a metric has its own direction, so leave "
+            "them out"
+        )
+
+
 def _select_live(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
     """The folds that it takes, in this very process."""
     from tqdm import tqdm
@@ -190,14 +206,8 @@ def _select_live(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
     from ecv_core.jobs.plans import select as selections
     from ecv_core.store.store import open_store
 
+    _check_no_replay(options)
     dataset = options.words[0]
-    if options.orders is not None:
-        raise InputError("--orders replays scores that exist; give --scores FILE or --recorded")
-    if options.higher_is_better is not None:
-        raise InputError(
-            f"{LOWER} and {HIGHER} belong to --scores; a metric has its own direction, so leave "
-            "them out"
-        )
     store = open_store()
     contenders = selections.named_contenders(
         dataset,
@@ -207,38 +217,51 @@ def _select_live(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
     )
     spec = contenders[0].spec
     terms = selections.terms_for(spec, **_terms(options))
-    shown_rounds = 0
-    with tqdm(unit="fold", disable=None, leave=False) as bar:
-
-        def show_rounds(state: selections.SelectionState) -> None:
-            nonlocal shown_rounds
-            bar.update(1)
-            if state.result is None:  # no round is complete
-                return
-            names = [contender.name for contender in state.contenders]
-            rounds = state.result.rounds
-            for number in range(shown_rounds, len(rounds)):
-                leads = leads_words(terms, rounds[:number])
-                tqdm.write(_round_words(rounds[number], names, leads), file=sys.stderr)
-            shown_rounds = len(rounds)
-
-        with executor_of(options, no_energy=options.no_energy) as executor:
-            selection_id, state = selections.compute_selection(
-                store,
-                contenders,
-                terms,
-                executor=executor,
-                speculate=options.speculate,
-                on_fold=show_rounds,
-                callbacks=Callbacks(trouble=save_attempts(), progress=showing_phase(bar)),
-            )
+    with (
+        tqdm(unit="fold", disable=None, leave=False) as bar,
+        executor_of(options, no_energy=options.no_energy) as executor,
+    ):
+        # Trouble is a finished fold that cannot be saved: each attempt is told above the bar.
+        callbacks = Callbacks(trouble=save_attempts(), progress=showing_phase(bar))
+        selection_id, state = selections.compute_selection(
+            store,
+            contenders,
+            terms,
+            executor=executor,
+            speculate=options.speculate,
+            on_fold=_RoundPrinter(bar, terms).show_fold,
+            callbacks=callbacks,
+        )
     selected = selections.Selected(state, dataset, spec.metric_name)
     return selected.document(), f"{selected.sentence}\nselection {selection_id}"
 
 
-def _round_words(selection_round: Round, names: Sequence[str], leads: str) -> str:
-    """Who leads after a fold, and who is out from then on; `leads` is as of `leads_words`."""
-    text = f"after fold {selection_round.fold}: {names[selection_round.leader]} {leads}"
+class _RoundPrinter:
+    """Moves a bar on with every fold, and prints each round above it once it is complete."""
+
+    def __init__(self, bar: tqdm[Any], terms: Terms) -> None:
+        self._bar = bar
+        self._terms = terms
+        self._printed_rounds = 0
+
+    def show_fold(self, state: SelectionState) -> None:
+        """A fold was computed, after which the selection is in this state."""
+        self._bar.update(1)
+        if state.result is None:  # no round is complete
+            return
+        names = [contender.name for contender in state.contenders]
+        rounds = state.result.rounds
+        for number in range(self._printed_rounds, len(rounds)):
+            # The best of all may have its place from an earlier round on: the leader of this round
+            # then leads only those whose places are not known.
+            verb = leads_words(self._terms, rounds[:number])
+            self._bar.write(_round_words(rounds[number], names, verb), file=sys.stderr)
+        self._printed_rounds = len(rounds)
+
+
+def _round_words(selection_round: Round, names: Sequence[str], verb: str) -> str:
+    """Who leads after a fold, and who is out from then on; the verb is as of `leads_words`."""
+    text = f"after fold {selection_round.fold}: {names[selection_round.leader]} {verb}"
     if selection_round.dropped:
         text += f"; out: {', '.join(names[place] for place in selection_round.dropped)}"
     return text

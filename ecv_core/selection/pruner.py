@@ -25,8 +25,8 @@ from ecv_core.records.run import Scores
 from ecv_core.selection.evidence import ANY_NOISE, PairedScores, level_of_looks, spread_of
 
 _MOST_USERS = 10_000
-"""More are put into so many groups, so that a fold's scores fit where a storage keeps attributes:
-64 KiB of text in some databases."""
+"""More users than this are put into so many groups, so that a fold's scores fit where a storage of
+Optuna keeps the attributes of a trial: some databases take 64 KiB of text there."""
 
 
 class Trial(Protocol):
@@ -87,9 +87,9 @@ class FoldPruner:
         self._k = k
         # Bonferroni: any of the other trials may be given up wrongly, at any of its folds.
         self._level = level_of_looks((1 - confidence) / (trials - 1), k)
-        self._column_of: dict[Any, int] = {}
+        self._column_of_user: dict[Any, int] = {}
         """User -> column, of all whom this process has reported."""
-        self._columns: dict[str, Indices] = {}
+        self._columns_of_digest: dict[str, Indices] = {}
         """Digest of a fold's users -> their columns, in the order in which scores are kept."""
         self._warned: set[str] = set()
 
@@ -153,7 +153,8 @@ class FoldPruner:
             Scores(name="best", folds=best_means, users=best_users),
             Scores(name="trial", folds=trial_means, users=trial_users),
         ]
-        all_folds = (1 << len(folds)) - 1  # a set of folds is a number with one bit per fold
+        # A set of folds is a number with one bit per fold: here every bit is 1.
+        all_folds = (1 << len(folds)) - 1
         best_minus_trial = PairedScores(contenders).between(0, 1, all_folds)
         sign = 1.0
         if study.direction.name == "MINIMIZE":
@@ -215,11 +216,12 @@ class FoldPruner:
         scores_of_folds = self._fold_scores_of_both(best, trial, folds)
         if scores_of_folds is None:
             return None, None
-        shape = (len(folds), len(self._column_of))
+        shape = (len(folds), len(self._column_of_user))
         users_of_best = np.full(shape, np.nan)
         users_of_trial = np.full(shape, np.nan)
         for row, (scores_of_best, scores_of_trial) in enumerate(scores_of_folds):
-            columns = self._columns[scores_of_trial.users_digest]
+            # Both trials have the same users in a fold, as `_fold_scores_of_both` has checked.
+            columns = self._columns_of_digest[scores_of_trial.users_digest]
             users_of_best[row, columns] = scores_of_best.values
             users_of_trial[row, columns] = scores_of_trial.values
         return users_of_best, users_of_trial
@@ -255,7 +257,7 @@ class FoldPruner:
                     "folds; score all trials on the same users or samples",
                 )
                 return None
-            if digest not in self._columns:
+            if digest not in self._columns_of_digest:
                 # Another process has reported both, and only a digest of the users' names is kept:
                 # here they are named by it and by their places.
                 user_count = len(scores_of_trial.values)
@@ -264,10 +266,11 @@ class FoldPruner:
         return scores_of_folds
 
     def _add_columns(self, digest: str, users: Sequence[Any]) -> None:
-        """Give each user a column, the same in every fold: fills `_column_of` and `_columns`."""
+        """Give each user a column, the same in every fold, in both of this pruner's tables."""
         for user in users:
-            self._column_of.setdefault(user, len(self._column_of))
-        self._columns[digest] = np.array([self._column_of[user] for user in users], np.intp)
+            self._column_of_user.setdefault(user, len(self._column_of_user))
+        columns = [self._column_of_user[user] for user in users]
+        self._columns_of_digest[digest] = np.array(columns, np.intp)
 
     def _warn(self, kind: str, sentence: str) -> None:
         """Warn once of each kind of thing that cannot be had."""

@@ -27,6 +27,7 @@ from pages.shared.widgets.words import plan_label
 SELECTION = "selection"
 """In the address."""
 FILE = "file"
+"""Stands in the place of a selection's name where one of a file of scores is shown."""
 FIRST_RECORDED = "ml-100k"
 """The recorded selection that is shown where there is none of one's own."""
 _PICKED_IN_BOX = "selection-choice"
@@ -71,6 +72,8 @@ def pick_selection() -> Choice:
                 args=(FILE,),
                 help="Scores of any program, by contender and fold.",
             )
+        # Recorded selections and files are replayed for either question: whether to claim that
+        # the winner is the best, or only to use it. One's own was started with one of them.
         for_claim = None
         if not is_own(selection):
             for_claim = pick_purpose()

@@ -108,7 +108,7 @@ def _shown_selection(
         contenders=state.scores,
         terms=state.terms,
         result=result,
-        version=(record.plan_id, len(result.rounds)),
+        data_version=(record.plan_id, len(result.rounds)),
         specs=specs,
         runs=runs,
         computed=frozenset(computed),

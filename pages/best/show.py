@@ -59,8 +59,9 @@ _SPEEDS = [("slow, 3.2 s a round", 0.5), ("normal, 1.6 s", 1.0), ("fast, 0.8 s",
 class ShownSelection(ContenderRace):
     """A selection with where it comes from."""
 
-    version: Hashable
-    """Of what it was made from."""
+    data_version: Hashable
+    """Differs where the folds do that it was made from: then the player begins anew, and the chart
+    is drawn anew."""
     runs: Sequence[RunRecord] = ()
     """Whose folds these are, where they are kept."""
     file: str = ""
@@ -125,7 +126,7 @@ def show_selection(
         st.caption(escaped(selection.about))
         present_button()
     with st.container(key="presented-lanes"):
-        _draw_player(sentences, version=repr(selection.version), autoplay=autoplay)
+        _draw_player(sentences, version=repr(selection.data_version), autoplay=autoplay)
         _draw_lanes(selection, sentences)
     if selection.decided:
         _offer_to_keep(selection)
@@ -258,7 +259,7 @@ def _draw_player(sentences: Sequence[str], *, version: str, autoplay: bool) -> N
 
     Args:
         sentences: What happened before the first round, and in each.
-        version: Changes with what is played.
+        version: Changes with what the rounds were made from; the player then begins anew.
         autoplay: Whether it begins to play at once, unless the address names a round.
     """
     rounds = len(sentences) - 1
@@ -292,7 +293,7 @@ def _draw_lanes(selection: ShownSelection, sentences: Sequence[str]) -> None:
     make_steps = partial(selection_steps, frame, sentences)
     plot(
         partial(selection_figures, frame),
-        cache_key=(repr(selection.version), repr(selection.terms), len(sentences)),
+        cache_key=(repr(selection.data_version), repr(selection.terms), len(sentences)),
         key="best-lanes",
         alt=make_steps()[-1].alt,
         slider_name=_SLIDER,
@@ -357,7 +358,7 @@ def recorded_selection(name: str, question: Question) -> ShownSelection:
         contenders=contenders,
         terms=terms,
         result=select_in_order(contenders, terms, range(terms.k)),
-        version=name,
+        data_version=name,  # what is recorded under a name does not change
         specs=specs,
         runs=runs,
     )
@@ -425,7 +426,7 @@ def show_scores_file(question: Question) -> None:
         contenders=scores.contenders,
         terms=terms,
         result=select_in_order(scores.contenders, terms, range(terms.k)),
-        version=(file.file_id, scores.metric),
+        data_version=(file.file_id, scores.metric),
         file=file.name,
         note=file_words(scores),
     )

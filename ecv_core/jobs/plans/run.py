@@ -28,7 +28,9 @@ class RunPlan:
         """
         self.spec = spec
         self._speculate = speculate
-        self._has_cheap_models = False  # to see that they are there takes long, and is done once
+        # Cheap models are quick models whose scores in all folds make the mean of this run more
+        # precise, so their folds come first. To see that all are there takes long: it is done once.
+        self._has_cheap_models = False
 
     def next(
         self, results: PlanResults, submitted_tasks: Collection[FoldTask]
@@ -63,9 +65,9 @@ class RunPlan:
         sure_count = max(fewest, first_missing + 1)
         planned_count = min(sure_count + self._speculate, most)
         tasks = []
-        for turn, fold in enumerate(order[:planned_count]):
+        for position, fold in enumerate(order[:planned_count]):
             if fold not in done:
-                is_bet = turn >= sure_count
+                is_bet = position >= sure_count
                 tasks.append(FoldTask(specs=(self.spec,), fold=fold, bet=is_bet))
         return tasks
 

@@ -87,7 +87,7 @@ class SelectionState:
 
     def document(self) -> dict[str, Any]:
         """What is written of it once it is decided; see `selection.document`."""
-        assert self.result is not None
+        assert self.result is not None  # a decided selection has at least one round
         metric = self.contenders[0].spec.metric_name
         return selection_document(self.scores, self.terms, metric, self.result)
 
@@ -234,15 +234,17 @@ class SelectPlan:
     def next(
         self, results: PlanResults, submitted_tasks: Collection[FoldTask]
     ) -> Iterator[FoldTask]:
-        """The first is sure, the others are bets; contenders that share work are in one task.
+        """The fold that is needed next, then bets; contenders that share work are in one task.
 
         Raises:
-            InputError: Where the sure one is of a tracked contender, with how it gets there.
+            InputError: Where a tracked contender has to run that fold, with how it gets there.
         """
         state = self.state_after(results)
         missing_turn = state.missing_turn
         if missing_turn is None:
             return
+        # A turn is one fold of one contender. The missing turn is needed for sure; a bet is a fold
+        # that is computed ahead, and that the selection may turn out not to need.
         sure_task = self._task(state, missing_turn, results)
         if not sure_task.specs:  # the contender's run has failed, so the selection cannot go on
             return
@@ -271,7 +273,7 @@ class SelectPlan:
         has_scores_to_guess_from = state.result is not None
         if self._speculate and has_scores_to_guess_from:
             return likely_turns(state.scores, self.terms)
-        assert state.missing_turn is not None
+        assert state.missing_turn is not None  # else `next` has ended without a task
         # In the current round each contender that is still in needs the same fold.
         fold = state.missing_turn.fold
         return [Turn(contender, fold) for contender in sorted(state.still_in)]
@@ -353,7 +355,7 @@ class _CachedScores(NamedTuple):
 
 
 def _is_computed_elsewhere(spec: RunSpec) -> bool:
-    """Whether only other code can compute its folds."""
+    """Whether only the caller's own code can compute its folds: it reports a tracked model's."""
     return spec.tracked and not models.is_held(spec)
 
 
@@ -373,6 +375,7 @@ def comparable_contenders(contenders: NamedSpecs) -> list[Contender]:
         if name in names:
             raise InputError(f"the contender '{name}' is given twice; leave one out")
         names.add(name)
+        # The selection alone says which folds a contender runs, so no rule of its own may stop it.
         spec_of_all_folds = replace(
             spec, rule=NEVER_STOPS, rule_params=(), min_folds=1, full=True, only_folds=()
         )
@@ -510,10 +513,10 @@ def compute_selection(
     plan_runs = selection_runs(store, record, callbacks)
     if on_fold is not None:
 
-        def tell_standing(_run: RunRecord) -> None:
+        def tell_state(_run: RunRecord) -> None:
             on_fold(plan.state_after(plan_runs))
 
-        plan_runs.callbacks = replace(plan_runs.callbacks, fold=tell_standing)
+        plan_runs.callbacks = replace(plan_runs.callbacks, fold=tell_state)
     drive(plan, plan_runs, executor)
     plan_runs.check_finished()
     return record.plan_id, plan.state_after(plan_runs)

@@ -110,6 +110,8 @@ class StudyPlan:
             has_failed = results.has_ended_incomplete(run_plan.spec)
             if not tasks and not own_tasks and not has_failed:
                 self._run_plans.remove(run_plan)
+            # A bet is a fold that may turn out not to be needed, as its run may stop before it:
+            # the folds that any run is sure to need come before all bets.
             for task in tasks:
                 if task.bet:
                     bets.append(task)
@@ -142,11 +144,11 @@ def planned_cells(
     Raises:
         InputError: For an unknown name, or a setting that cannot be.
     """
-    splits: list[str | None] = list(split_ids)
-    if not splits:
-        splits = [None]  # each algorithm's usual split
+    compared_splits: list[str | None] = list(split_ids)
+    if not compared_splits:
+        compared_splits = [None]  # each algorithm's usual split
     cells = []
-    for dataset, split, algorithm in product(dataset_ids, splits, algorithms):
+    for dataset, split, algorithm in product(dataset_ids, compared_splits, algorithms):
         model_settings = algorithm
         if isinstance(algorithm, str):
             model_settings = {"algorithm": algorithm}

@@ -73,7 +73,7 @@ class FoldsPlan:
             for spec in group:
                 missing_folds[spec] = sorted(set(self._folds).difference(results.folds(spec)))
             if not any(missing_folds.values()):
-                self._groups.remove(group)
+                self._groups.remove(group)  # it has all its folds, and is not looked at again
             for index in self._folds:
                 task = _task_of_fold(index, missing_folds)
                 if task.specs and begun_folds.isdisjoint(task.folds):
@@ -114,6 +114,7 @@ class Tuning:
     budget: int
     terms: Terms
     all_folds: bool
+    """Whether every configuration runs all folds; else only those that the selection needs."""
 
     def drawn_without_scores(self) -> list[Configuration]:
         """The configurations, where they do not depend on scores; of TPE as if all were equal."""
@@ -137,6 +138,7 @@ class Tuned:
     def best_index(self) -> int:
         """Index of the chosen configuration: of all folds' means, or the selection's winner."""
         if not self.tuning.all_folds:
+            # Each configuration has run its first fold, so the selection has at least one round.
             assert self.selection.result is not None
             return self.selection.result.verdict.winner
         means = np.array([scores.folds.mean() for scores in self.selection.scores])
@@ -253,7 +255,7 @@ class DrawPlan:
 
     def _score(self, configuration: Configuration) -> float:
         """The mean of a configuration's folds, by which the sampler draws the next ones."""
-        assert self._results is not None
+        assert self._results is not None  # the sampler draws, and so asks, only within `next`
         results = self._results.folds(self._tuning.spec_of(configuration))
         return float(np.mean([results[fold].score for fold in self._folds]))
 
@@ -288,6 +290,8 @@ def make_tuning(
     Raises:
         InputError: For what cannot be run.
     """
+    # No rule of its own stops the run of a configuration. Which folds it runs is said by
+    # `all_folds`: all of them, or those that the selection needs.
     spec = make_spec(dataset=dataset, algorithm=algorithm, rule=NEVER_STOPS, full=True, **settings)
     model = models.of(spec)
     declared_space = space_of(model, space, own_values or {})
@@ -299,6 +303,8 @@ def make_tuning(
         )
     if spec.k < 2:
         raise InputError("a tuning needs at least 2 folds, but there is 1; choose another split")
+    # With all folds too, for a selection is made of them in the end, to say what it would have
+    # needed. What is left for such a split is to run each configuration by itself and compare.
     check_exchangeable(spec.split, "choose a split by chance, or compare runs with all folds")
     fold.check_needs(spec)
     fold.folds_of(spec)  # a split that cannot be made is bad input

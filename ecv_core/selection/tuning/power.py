@@ -94,8 +94,9 @@ def _p_values_of_fold(scores: Floats) -> Floats:
         scores: Shape (configurations, users), finite; changed in place.
     """
     first, second = np.triu_indices(len(scores), 1)
-    # In place, for the caller's copy is not needed any more. What is common to all configurations
-    # falls out of every difference.
+    # The scores are changed in place, for the caller's copy is not needed any more. Every user's
+    # mean is taken off, which changes no difference of two configurations but keeps more digits;
+    # then every configuration's mean, so that each row holds deviations from it.
     scores -= scores.mean(axis=0)
     means = scores.mean(axis=1)
     scores -= means[:, None]
@@ -163,7 +164,9 @@ def expected_curve(p_values: Floats, *, drawn: int = DRAWN) -> PValueCurve:
     ways_below = binom(pairs - rank_of_all, m - rank_in_draw)
     probability = ways_above * ways_below / binom(pairs, m)
     largest_first = -np.sort(-p_values, axis=1)  # each fold by itself
-    by_rank = largest_first @ probability.T  # shape (folds, ranks in a draw)
+    # A row of `probability` is a rank in a draw, a column a rank among all pairs. So `by_rank` has
+    # for each fold and rank the p value that a draw is expected to have there.
+    by_rank = largest_first @ probability.T
     deviations = np.zeros(m)
     if len(by_rank) > 1:
         deviations = by_rank.std(axis=0, ddof=1)
@@ -189,30 +192,32 @@ def dominance(
     names = list(configurations[0])
     if len(names) < 2:
         return {}
+    # Of each pair of configurations, in the order of the columns of `p_values`, both indices.
     first, second = np.triu_indices(len(configurations), 1)
     mean_p_of_pairs = p_values.mean(axis=0)  # over folds
-    powers: dict[str, dict[str, float]] = {}
+    dp_by_parameter: dict[str, dict[str, float]] = {}
     for name in names:
         values = [configuration[name] for configuration in configurations]
-        powers[name] = {}
+        dp_by_parameter[name] = {}
         for value in dict.fromkeys(values):
             has_value = np.array([configuration[name] == value for configuration in configurations])
             both_have_value = has_value[first] & has_value[second]
             if both_have_value.any():
-                # The DP of a draw is the sum of its p values, so its expectation is their mean
-                # times the number of pairs drawn.
+                # Discriminative power (DP) is the sum of the p values of DRAWN pairs, drawn by
+                # chance: the smaller it is, the better the metric tells pairs apart. So what it is
+                # expected to be is the mean p value times the number of pairs drawn.
                 mean_p = float(mean_p_of_pairs[both_have_value].mean())
-                powers[name][str(value)] = DRAWN * mean_p
-    return powers
+                dp_by_parameter[name][str(value)] = DRAWN * mean_p
+    return dp_by_parameter
 
 
-def dominant_parameter(powers: Mapping[str, Mapping[str, float]]) -> str | None:
+def dominant_parameter(dp_by_parameter: Mapping[str, Mapping[str, float]]) -> str | None:
     """The parameter with the lowest DP at its best value; None without several.
 
     Args:
-        powers: As of `dominance`.
+        dp_by_parameter: As of `dominance`.
     """
-    best = {name: min(values.values()) for name, values in powers.items() if values}
+    best = {name: min(values.values()) for name, values in dp_by_parameter.items() if values}
     if len(best) < 2:
         return None
     return min(best, key=best.__getitem__)
