@@ -124,8 +124,8 @@ def _metric_in(name: str) -> NamedMetric | None:
     if prefix is not None:
         words = _words(name[prefix.end() :])
         metric = _last_metric(words, table)
-        # '1 - rmse' turns the metric round. '1-NN accuracy' begins alike and is an accuracy: there
-        # the metric does not follow at once.
+        # In '1 - rmse' the metric follows at once, and its direction is reversed. '1-NN accuracy'
+        # begins in the same way, but has another word before its metric, and is an accuracy.
         if metric is not None:
             metric_words = metric.words.split()
             if words[: len(metric_words)] == metric_words:
@@ -149,9 +149,10 @@ def _norm_in(name: str, *, is_metric: bool) -> NamedMetric | None:
     words = _words(name)
     if not words or words[-1] not in _NORMS:
         return None
-    # A name of one word may be that of a model with this penalty.
-    names_samples = len(words) > 1 and all(map(_is_qualifier, words[:-1]))
-    if not is_metric and not names_samples:
+    # In 'test l2' the word before says that 'l2' is a metric of some samples. A column called 'l2'
+    # alone may be a model with this penalty.
+    follows_samples = len(words) > 1 and all(map(_is_qualifier, words[:-1]))
+    if not is_metric and not follows_samples:
         return None
     return NamedMetric(
         words=words[-1], higher_is_better=False, never_negative=True, has_worst_score=False
@@ -198,7 +199,7 @@ def _metrics_by_words() -> dict[tuple[str, ...], NamedMetric]:
         has_worst_score = metric.has_worst_score
         namesake = table.get(tuple(words))
         if namesake is not None and not namesake.has_worst_score:
-            # Of other programs' errors it is not known that ratings are clipped.
+            # Other programs may not clip predicted ratings, so their errors have no upper limit.
             has_worst_score = False
         table[tuple(words)] = NamedMetric(
             words=" ".join(words),

@@ -48,6 +48,8 @@ def _insert(best_scores: Any, items: Any, value: Any, item: Any) -> None:  # noq
 @njit(nogil=True)
 def _fill_list(row: Any, best_scores: Any, items: Any) -> None:  # noqa: ANN401
     """Fill a list with the best items of a row of scores; `best_scores` is room for theirs."""
+    # No item with a score of -inf enters the list. Where fewer items are left than places, the
+    # places at its end keep -1, which stands for no item.
     best_scores[:] = -np.inf
     items[:] = -1
     limit = best_scores[-1]
@@ -71,7 +73,7 @@ def _fill_list(row: Any, best_scores: Any, items: Any) -> None:  # noqa: ANN401
 def best_of_scores(scores: AnyFloats, n: int) -> Lists:
     """As `ranking.best_items`, in one pass over the scores."""
     lists = np.empty((len(scores), n), np.int64)
-    best_scores = np.empty(n, scores.dtype)  # memory that every row uses anew
+    best_scores = np.empty(n, scores.dtype)  # memory that every row's list uses anew
     for row in range(len(scores)):
         _fill_list(scores[row], best_scores, lists[row])
     return lists
@@ -110,7 +112,7 @@ def best_of_product(
         Items, best first, -1 where no candidate is left; shape (block, n).
     """
     lists = np.empty((len(users), n), np.int64)
-    best_scores = np.empty(n, np.float32)
+    best_scores = np.empty(n, np.float32)  # memory that every user's list uses anew
     # The user's scores are the sum of rows of `right`, each times the user's cell of `left` for it.
     row = initial_scores.copy()  # 0 for a candidate, else -inf
     for place, user in enumerate(users):
@@ -125,7 +127,7 @@ def best_of_product(
                 row[item] += factor * values[cell]
         for seen_item in seen_columns[seen_starts[user] : seen_starts[user + 1]]:
             row[seen_item] = -np.inf
-        _fill_list(row, best_scores, lists[place])
+        _fill_list(row, best_scores, lists[place])  # with -1 where too few candidates are left
         row[:] = initial_scores
     return lists
 

@@ -131,7 +131,8 @@ def values_of_samples(metric: str, score: float, held_out: HeldOut) -> Floats | 
     """
     if metric not in SCORES_OF_SAMPLES and metric not in STATISTICS:
         return None
-    # A scorer's options may be such as no formula here knows, and fit the arrays in no way.
+    # A scorer may have options that no formula here supports. Then the formula refuses them with
+    # NoFormula, or fails because its arrays do not fit.
     try:
         with np.errstate(all="ignore"):
             if metric in SCORES_OF_SAMPLES:
@@ -143,7 +144,7 @@ def values_of_samples(metric: str, score: float, held_out: HeldOut) -> Floats | 
     sign = 1
     if held_out.options.get("greater_is_better") == "False":
         sign = -1
-    # An option that is not known here, or another function of this name, shows in the score.
+    # An option that is ignored here, or another function of this name, gives another score.
     largest_difference = _TOLERANCE * max(abs(score), _TOLERANCE)  # relative, but not 0 at 0
     is_same_score = abs(sign * linearized.score - score) <= largest_difference
     if not is_same_score or not np.isfinite(linearized.influence).all():
@@ -378,10 +379,13 @@ def _scores_of_classes(
     held_out: HeldOut, labels: AnyArray, counts_of_class: CountsOfClass
 ) -> list[Linearized]:
     """The score of each of these classes. Raises: NoFormula where there is no class."""
+    # Each class has a score, such as its recall, and the influence of every sample on that score.
+    # Both follow from the ratio of two counts: for recall, hits over the samples of the class.
     scores = []
     for label in labels:
         counts = counts_of_class(held_out, held_out.truth == label, held_out.response == label)
         scores.append(held_out.ratio(counts.numerators, counts.denominators))
+    # A label that no sample has leaves nothing to average. `values_of_samples` catches this.
     if not scores:
         raise NoFormula("no class")
     return scores

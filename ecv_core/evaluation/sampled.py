@@ -62,8 +62,9 @@ def draw_negatives(fold: EvaluatedFold) -> Iterator[Codes]:
     # The bag has each item as often as it weighs, so that what is drawn evenly from the bag is
     # drawn by the weights.
     bag = np.repeat(np.arange(len(item_weights), dtype=np.int32), item_weights)
-    # More are drawn than are needed, as a draw of the user's own items, or of an item drawn before,
-    # does not count. More draws than there are items are no use: what they lack is filled up below.
+    # More items are drawn than are needed, because a draw of the user's own items, or of an item
+    # that was drawn before, does not count. There are never more draws than items: where too few of
+    # these draws count, `_fill_up` chooses the items that are missing.
     draw_count = DRAWS_PER_NEGATIVE[protocol.sampling] * negative_count + _FURTHER_DRAWS
     draw_count = min(draw_count, len(item_weights))
     for start in range(0, len(fold.users), USERS_AT_ONCE):
@@ -77,7 +78,7 @@ def draw_negatives(fold: EvaluatedFold) -> Iterator[Codes]:
             seen_items = items_of(fold.seen, user)
             own_items.append(np.concatenate([seen_items, items_of(fold.held_out, user)]))
         negatives = _first_other_items(draws, own_items, negative_count, len(item_weights))
-        _fill_up(negatives, own_items, item_weights, rng)  # where too few of the draws counted
+        _fill_up(negatives, own_items, item_weights, rng)  # changes `negatives` in place
         yield negatives
 
 
@@ -120,13 +121,15 @@ def _fill_up(
         rng: Draws the waiting times.
     """
     short_rows = np.flatnonzero(negatives[:, -1] < 0)
-    # It is as if drawing had gone on: exponential waiting times, each divided by the item's weight,
-    # order the items as draws without replacement do (Efraimidis, Spirakis 2006).
+    # The missing items are drawn without replacement by their weights. Items that are sorted by
+    # exponential waiting times, each divided by the item's weight, come in the order of such draws
+    # (Efraimidis, Spirakis 2006).
     waits_of_rows = rng.standard_exponential((len(short_rows), len(item_weights)))
     for row, waits in zip(short_rows.tolist(), waits_of_rows, strict=True):
         count = np.count_nonzero(negatives[row] >= 0)
         with np.errstate(divide="ignore"):
             waits /= item_weights
+        # An item that waits forever is never drawn.
         waits[own_items[row]] = np.inf
         waits[negatives[row, :count]] = np.inf
         missing = negatives.shape[1] - count

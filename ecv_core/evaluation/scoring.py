@@ -518,15 +518,18 @@ def _stratified_blocks(truth: AnyArray, units: Indices) -> Indices:
     as many blocks say how well that variance is known (as random groups; Wolter 2007, chapter 2).
     Of fewer than ten it is not known at all: all of them are one block, and folds have to tell.
     """
+    # A unit is what could be drawn anew as a whole: a sample, or a group of samples. `units` has
+    # the number of the unit of each sample.
     _, class_of_sample, class_sizes = np.unique(truth, return_inverse=True, return_counts=True)
     rarest_size = class_sizes.min()
     is_grouped = len(np.unique(units)) < len(units)
-    # Where every class has many samples, single ones tell the variance; and groups stay whole.
+    # Where every class has many samples, the units can stay as they are. Groups are never divided.
     if rarest_size >= _MOST_BLOCKS or is_grouped:
         return units
-    # Such a score varies most with the samples of the rarest class. Each block has one of them, so
-    # that there are as many blocks as tell how well the variance is known. Of too few it is not
-    # known at all, and all samples are one block.
+    # The score varies most with the samples of the rarest class. So each block gets one of these,
+    # and its part of the other classes: the number of blocks is then about the number of
+    # independent values that the variance rests on. With too few of them the variance is not known
+    # at all, and all samples are one block.
     block_count = 1
     if rarest_size >= _LEAST_BLOCKS:
         block_count = rarest_size
@@ -534,6 +537,7 @@ def _stratified_blocks(truth: AnyArray, units: Indices) -> Indices:
     for label in range(len(class_sizes)):
         samples = np.flatnonzero(class_of_sample == label)
         block_of_sample[samples] = np.arange(len(samples)) % block_count  # dealt one by one
+    # Each block becomes one unit, which is called by the lowest number of the units in it.
     unit_of_block = _first_units(units, block_of_sample, block_count)
     return unit_of_block[block_of_sample]
 

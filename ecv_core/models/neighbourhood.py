@@ -334,7 +334,7 @@ class Similarities:
         elif sparse_multiplications(entries) <= MAX_SCIPY_PAIRS:
             self._sparse = keep_nearest(sparse_similarities(terms), max_neighbours)
         else:
-            # The search has memory for so many of each column.
+            # The search reserves memory for this many neighbours of each column.
             neighbours = min(max_neighbours, entries.shape[1])
             self._sparse = compiled_nearest(terms, neighbours, progress)
 
@@ -372,6 +372,8 @@ def _fit_shared(
     history: History | None,
 ) -> Iterator[tuple[int, Fitted]]:
     """A `base.SharedFit` of models that differ in their number of neighbours alone."""
+    # The models differ only in `neighbours`, so the first one's matrix and votes serve all of them.
+    # No random number is drawn, and no history is looked at: `seed` and `history` are not used.
     progress("fit", 0, 2)
     counts = [int(model.params["neighbours"]) for model in models]
     similarities = Similarities(models[0].similarity_terms(train), max(counts), progress)

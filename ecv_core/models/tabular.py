@@ -15,20 +15,20 @@ from ecv_core.records.tasks import Task
 class Estimator:
     """An estimator with its parameters, of which each fold makes one with the run's seed."""
 
-    def __init__(self, class_path: str, params: Settings, *, scaled: bool) -> None:
+    def __init__(self, class_path: str, params: Settings, *, scales_features: bool) -> None:
         """Load the package, so that no fold is charged for it.
 
         Args:
             class_path: Where the estimator is, as 'sklearn.svm:SVC'.
             params: The params of the algorithm.
-            scaled: Whether features are scaled before.
+            scales_features: Whether features are scaled before the estimator sees them.
         """
         # What `estimator` makes a pipeline of, imported here so that no fold is charged for it.
         from sklearn import impute, pipeline, preprocessing  # noqa: F401
 
         module, _, class_name = class_path.partition(":")
         self._estimator_class = getattr(import_module(module), class_name)
-        self._scaled = scaled
+        self._scales_features = scales_features
         self._params = dict(params)
         for name in ("max_depth", "gamma"):  # 0 stands for the library's own default
             if self._params.get(name) == 0:
@@ -53,7 +53,7 @@ class Estimator:
         if not self._estimator_class.__module__.startswith("sklearn"):
             estimator.set_params(n_jobs=1, verbosity=0)  # others take every core, and print
         steps = [SimpleImputer(strategy="median", keep_empty_features=True)]
-        if self._scaled:
+        if self._scales_features:
             steps.append(StandardScaler())
         return make_pipeline(*steps, estimator)
 
@@ -71,18 +71,18 @@ def _add_algorithms(
     *,
     classifier: str = "",
     regressor: str = "",
-    scaled: bool = False,
-    random: bool = False,
-    log_odds: bool = True,
+    scales_features: bool = False,
+    draws_randomly: bool = False,
+    predicts_probabilities: bool = True,
 ) -> None:
     """Make estimators of one kind algorithms, as far as their package is here.
 
     Args:
         classifier: Where it is, as 'sklearn.svm:SVC'; empty where there is none.
         regressor: Likewise; beside a classifier its id and title say what it is.
-        scaled: Whether distances or penalties look at the features, which are then scaled.
-        random: Whether fitting draws random numbers.
-        log_odds: Whether the classifier predicts probabilities, and so log-odds.
+        scales_features: Whether features are scaled, because distances or penalties depend on them.
+        draws_randomly: Whether fitting draws random numbers, and so depends on the seed.
+        predicts_probabilities: Whether the classifier does, and so has a log loss.
     """
     default_space = {}
     for parameter in parameters:
@@ -98,8 +98,8 @@ def _add_algorithms(
             summary=summary,
             paper=paper,
             parameters=parameters,
-            build=partial(Estimator, class_path, scaled=scaled),
-            random=random,
+            build=partial(Estimator, class_path, scales_features=scales_features),
+            random=draws_randomly,
             with_torch=False,
             task=task,
             spaces={"default": default_space},
@@ -108,7 +108,9 @@ def _add_algorithms(
         TABULAR.append(algorithm)
 
     if classifier:
-        add_if_installed(classifier, Task.CLASSES, id=id, title=title, log_odds=log_odds)
+        add_if_installed(
+            classifier, Task.CLASSES, id=id, title=title, log_odds=predicts_probabilities
+        )
     # Of an algorithm for both tasks the regressor gets an id and a title of its own.
     if classifier and regressor:
         id += "-regressor"
@@ -132,7 +134,7 @@ _ALPHA = _number("alpha", 1.0, "Strength of the penalty.", 0.01, 0.1, 1, 10, 100
 _DEPTH = _number("max_depth", 0, "Depth of a tree; 0 for no limit.", 0, 2, 4, 8, 16, high=1000)
 _LEAF = _number("min_samples_leaf", 1, "Fewest samples that a leaf may have.", 1, 2, 5, 10, low=1)
 _TREES = _number("n_estimators", 100, "How many trees.", low=1, high=10_000)
-_STEPS = _number("max_iter", 100, "How many trees.", low=1, high=10_000)
+_BOOSTED_TREES = _number("max_iter", 100, "How many trees.", low=1, high=10_000)
 _RATE = _number("learning_rate", 0.1, "How much each tree adds.", 0.03, 0.1, 0.3, low=1e-6, high=1)
 
 _HIDDEN = _number("hidden", 100, "Units of the hidden layer.", 20, 50, 100, low=1, high=10_000)
@@ -146,7 +148,7 @@ _add_algorithms(
     "A weight for each feature; fast, and hard to beat where the classes lie well apart.",
     (_C, _number("max_iter", 1000, "Most steps of the solver.", low=1)),
     classifier="sklearn.linear_model:LogisticRegression",
-    scaled=True,
+    scales_features=True,
 )
 
 _add_algorithms(
@@ -156,8 +158,8 @@ _add_algorithms(
     "Least squares on classes as -1 and 1, with a penalty; fastest of all.",
     (_ALPHA,),
     classifier="sklearn.linear_model:RidgeClassifier",
-    scaled=True,
-    log_odds=False,
+    scales_features=True,
+    predicts_probabilities=False,
 )
 
 _add_algorithms(
@@ -167,7 +169,7 @@ _add_algorithms(
     "Least squares with a penalty: a weight for each feature.",
     (_ALPHA,),
     regressor="sklearn.linear_model:Ridge",
-    scaled=True,
+    scales_features=True,
 )
 
 _add_algorithms(
@@ -186,7 +188,7 @@ _add_algorithms(
     ),
     classifier="sklearn.neighbors:KNeighborsClassifier",
     regressor="sklearn.neighbors:KNeighborsRegressor",
-    scaled=True,
+    scales_features=True,
 )
 
 _add_algorithms(
@@ -207,8 +209,8 @@ _add_algorithms(
     ),
     classifier="sklearn.svm:SVC",
     regressor="sklearn.svm:SVR",
-    scaled=True,
-    log_odds=False,
+    scales_features=True,
+    predicts_probabilities=False,
 )
 
 _add_algorithms(
@@ -219,7 +221,7 @@ _add_algorithms(
     (_DEPTH, _LEAF),
     classifier="sklearn.tree:DecisionTreeClassifier",
     regressor="sklearn.tree:DecisionTreeRegressor",
-    random=True,
+    draws_randomly=True,
 )
 
 _add_algorithms(
@@ -230,7 +232,7 @@ _add_algorithms(
     (_TREES, _DEPTH, _LEAF),
     classifier="sklearn.ensemble:RandomForestClassifier",
     regressor="sklearn.ensemble:RandomForestRegressor",
-    random=True,
+    draws_randomly=True,
 )
 
 _add_algorithms(
@@ -241,7 +243,7 @@ _add_algorithms(
     (_TREES, _DEPTH, _LEAF),
     classifier="sklearn.ensemble:ExtraTreesClassifier",
     regressor="sklearn.ensemble:ExtraTreesRegressor",
-    random=True,
+    draws_randomly=True,
 )
 
 _add_algorithms(
@@ -251,12 +253,12 @@ _add_algorithms(
     "Trees that each correct those before, on binned features; fast on large tables.",
     (
         _RATE,
-        _STEPS,
+        _BOOSTED_TREES,
         _number("max_leaf_nodes", 31, "Most leaves that a tree may have.", 7, 15, 31, low=2),
     ),
     classifier="sklearn.ensemble:HistGradientBoostingClassifier",
     regressor="sklearn.ensemble:HistGradientBoostingRegressor",
-    random=True,
+    draws_randomly=True,
 )
 
 _add_algorithms(
@@ -289,8 +291,8 @@ _add_algorithms(
     ),
     classifier="sklearn.neural_network:MLPClassifier",
     regressor="sklearn.neural_network:MLPRegressor",
-    scaled=True,
-    random=True,
+    scales_features=True,
+    draws_randomly=True,
 )
 
 _add_algorithms(
@@ -301,7 +303,7 @@ _add_algorithms(
     (_TREES, _RATE, _number("max_depth", 6, "Depth of a tree.", 3, 6, 9, high=100)),
     classifier="xgboost:XGBClassifier",
     regressor="xgboost:XGBRegressor",
-    random=True,
+    draws_randomly=True,
 )
 
 _add_algorithms(
@@ -312,5 +314,5 @@ _add_algorithms(
     (_TREES, _RATE, _number("num_leaves", 31, "Leaves of a tree.", 7, 15, 31, low=2)),
     classifier="lightgbm:LGBMClassifier",
     regressor="lightgbm:LGBMRegressor",
-    random=True,
+    draws_randomly=True,
 )

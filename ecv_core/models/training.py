@@ -214,14 +214,15 @@ def run_epochs(
         if validation is not None:
             with average.replacing_weights():
                 ndcg_by_epoch.append(validation.ndcg(net.score))
-                # Of equally good epochs the last has the weights; patience counts from the first.
+                # Of equally good epochs the weights of the last are kept, but patience counts from
+                # the first.
                 if ndcg_by_epoch[-1] >= max(ndcg_by_epoch):
                     best_weights = _copies(net.weights)
             best_epoch = int(np.argmax(ndcg_by_epoch)) + 1
             if epochs_done - best_epoch >= params["patience"]:
                 break
         report(epochs_done)
-    # Without validation no epoch is the best, and the averaged weights of all epochs count.
+    # Without validation no epoch is known to be the best, and the averaged weights count.
     _overwrite(net.weights, best_weights or average.means)
     report(params["epochs"])
     return ndcg_by_epoch
@@ -265,11 +266,13 @@ class AveragedWeights:
     """
 
     def __init__(self, weights: list[Tensor], kept_share: float) -> None:
-        """Average these weights, keeping a share of the mean per epoch; 0 is the newest only."""
+        """Average these weights; an epoch keeps this share of the mean, and 0 averages nothing."""
         self._weights = weights
         self._kept_share = kept_share
         self._epochs = 0
-        self.means = weights  # without averaging the newest weights themselves
+        # Without averaging, `means` are the network's weights themselves, so that they are always
+        # the newest ones.
+        self.means = weights
         if kept_share:
             self.means = _copies(weights)
 
@@ -277,7 +280,8 @@ class AveragedWeights:
         """Count in the weights as they are now."""
         self._epochs += 1
         if self._kept_share:
-            # The share of the newest in an exponential mean of so many epochs, as in Adam.
+            # The newest weights have this share in an exponential mean of so many epochs. It begins
+            # with 1, so that the first weights do not count too much (as in Adam).
             newest_share = (1 - self._kept_share) / (1 - self._kept_share**self._epochs)
             for mean, weight in zip(self.means, self._weights, strict=True):
                 mean.lerp_(weight.detach(), newest_share)
@@ -318,6 +322,7 @@ def _fit_shared(
 
     The models are alike but for their epochs, none with early stopping.
     """
+    # The models differ only in their numbers of epochs, so the first one stands for all.
     name = models[0].name
     epochs_of_models = [model.params["epochs"] for model in models]
     most_epochs = max(epochs_of_models)

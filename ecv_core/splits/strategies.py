@@ -324,10 +324,11 @@ class Strategy:
             InputError: For an unknown name, a bad value, or code that is not what it was.
         """
         owner = f"the split {self.id}"
-        if not self.code:
+        if not self.code:  # the split is one of the project's, and not a user's own function
             return resolve(self.parameters, values, of=owner)
         settings = dict(resolve(self.parameters, _without_code(values), of=owner))
-        # The settings of a run name the code of its split; those of a new run do not yet.
+        # The settings of a run that was made before have the code of its split, which must be the
+        # same today. The settings of a new run have no code yet, and get today's.
         if values.get(_CODE, self.code) != self.code:
             raise InputError(
                 f"the code of the split '{self.id}' is not what it was when the run was made; "
