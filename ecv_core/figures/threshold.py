@@ -41,6 +41,8 @@ def threshold_figure(
         height: In pixels.
         numbers_on_axis: The axis has room for them; by default for those that are shown.
     """
+    # The figure compares a watched number with the parameter that decides how early the rule stops,
+    # its axis. Rules that have no such number or no axis do not name this picture.
     rule = RULES[spec.rule]
     assert rule.axis is not None
     assert rule.watched is not None

@@ -218,7 +218,7 @@ def _table(entries: Sequence[Checked]) -> _BoardTable:
 def _mean(entry: Checked) -> float:
     """The mean at the stop, which every accepted result has."""
     moment = entry.run.at_stop
-    assert moment is not None
+    assert moment is not None  # a result that is accepted has at least one fold
     return moment.mean
 
 

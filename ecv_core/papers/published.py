@@ -146,8 +146,7 @@ def _interval(run: RunRecord) -> tuple[float, float] | None:
     if some_folds_are_missing and has_users:
         folds = [replace(fold, user_scores=users[fold.fold]) for fold in run.folds]
         # The precision rule's interval says where the mean of all folds is. The tolerance of 1 %
-        # has
-        # no effect on it: it only decides when the rule would stop.
+        # has no effect on it: it only decides when the rule would stop.
         rule = within(1.0, k=run.spec.k, metric=run.spec.metric_name)
         interval = rule.interval(folds)
     else:

@@ -81,16 +81,18 @@ def correct_layout(token: str, plain: PlainFile) -> Layout | None:
     Raises:
         DatasetError: If it is no table.
     """
-    # The form of the file decides its columns, these their roles, and roles which rows may be left
-    # out: so they are corrected in this order.
+    # The form of the file decides which columns there are, columns decide which roles are possible,
+    # and roles decide which rows may be left out. So they are corrected in this order.
     recognised = _recognise(token, plain)
-    # As it was corrected last, in an earlier drawing of the page or an earlier visit.
+    # This layout was kept when the page was last drawn, in this visit or an earlier one.
     kept_layout = own.kept_layout(token)
     layout = _correct_form(token, recognised.layout, kept_layout or recognised.layout)
-    if layout != recognised.layout:  # written otherwise than guessed, it has other columns and rows
+    # Another form than the recognised one gives other columns and rows.
+    if layout != recognised.layout:
         recognised = _recognise_again(token, plain, layout)
     layout = _correct_roles(token, recognised, kept_layout)
-    if kept_layout is not None:  # this is corrected below, where the users are counted
+    # Whether bots are left out is kept as it is: a button further down corrects it.
+    if kept_layout is not None:
         layout = replace(layout, without_bots=kept_layout.without_bots)
     layout = _offer_to_leave_out(token, replace(recognised, layout=layout), kept_layout)
     own.keep_layout(token, layout)
@@ -196,7 +198,8 @@ def _correct_roles(token: str, recognised: Recognised, kept_layout: Layout | Non
     layout = recognised.layout
     if kept_layout is not None and kept_layout.names == layout.names:
         layout = replace(layout, roles=kept_layout.roles, unit=kept_layout.unit)
-    columns_key = f"{token}-{hash(layout.names)}"  # other columns have widgets of their own
+    # The key names the columns, so that other columns get other widgets.
+    columns_key = f"{token}-{hash(layout.names)}"
     st.markdown(
         "**Which column is what?** This was guessed from names, values and order; correct what is "
         "wrong. If each row is a sample to classify or to predict, choose its **target**."
@@ -252,7 +255,8 @@ def _offer_to_leave_out(token: str, recognised: Recognised, kept_layout: Layout 
         The layout, with the last column whose switch is on.
     """
     layout = recognised.layout
-    if layout.column("target") is not None:  # a sample is no feedback, whatever its numbers
+    # Rows with a target are samples, and none is left out for its numbers.
+    if layout.column("target") is not None:
         return layout
     # A layout can name one such column; where several switches are on, the last one counts.
     for column, count in rows_not_above_zero(recognised).items():
@@ -312,10 +316,11 @@ def _preview_frame(layout: Layout, rows: Sequence[Row]) -> pd.DataFrame:
     for column, head in enumerate(layout.names):
         if column in roles:
             head = f"{head} → {roles[column]}"
-        while head in heads:  # two columns of a file may have the same name, two of a table may not
+        # Columns of a file may share a name, but those of the table need different ones.
+        while head in heads:
             head += " "
         heads.append(head)
-    # The beginning of a field shows what it is; a long text would make its column too wide.
+    # Only the beginning of a field is shown, because long texts would make the column too wide.
     texts = [[field[:80] for field in row] for row in rows[:PREVIEW]]
     columns_with_role_first = sorted(range(len(heads)), key=lambda column: column not in roles)
     return pd.DataFrame(texts, columns=heads).iloc[:, columns_with_role_first]
@@ -340,7 +345,7 @@ def show_outcome(token: str, plain: PlainFile, layout: Layout) -> None:
         layout: How it is read; with a user and an item, or a target.
     """
     about = own.built_dataset(own.folder_of(token), layout)
-    if about is None:  # it was not read in this layout yet
+    if about is None:  # the file was not yet read in this layout
         progress = st.empty()
         was_pressed = st.session_state.get(_READING) == (token, layout)
         if plain.size > MOST_BYTES_UNASKED and not was_pressed:
@@ -354,7 +359,7 @@ def show_outcome(token: str, plain: PlainFile, layout: Layout) -> None:
             )
             return
         about = _read_file(progress, token, plain, layout)
-    if about is None:  # it cannot be read, and the page says why
+    if about is None:  # the file cannot be used, and the page says why
         return
     st.header("What can be used", anchor=False)
     if about.task is None:
@@ -383,13 +388,13 @@ def _read_file(
     with progress.container():
         bar = st.progress(0.0, text="Reading the rows ...")
         if plain.size > MOST_BYTES_UNASKED:
-            # A press ends this run of the page at the bar's next step.
+            # A press interrupts the reading when the bar is drawn next.
             st.button("Cancel", icon=":material/cancel:", key="cancel-own", on_click=_stop)
     reported_at = 0.0
 
     def report(step: str, done: int, total: int) -> None:
         nonlocal reported_at
-        if step == "write":  # in a single step, in which interactions are pruned too
+        if step == "write":  # the last step reports no progress within it
             bar.progress(1.0, text="Preparing the dataset ...")
         elif time.monotonic() - reported_at >= _SECONDS_BETWEEN_REPORTS:
             reported_at = time.monotonic()
@@ -416,10 +421,10 @@ def _show_interactions(token: str, about: About, layout: Layout) -> None:
         f"{counted(about.raw_items, 'item')}. {words}"
     )
     _show_remarks(about)
-    loss_words = loss_sentence(about.unused, about.rows)  # empty where few rows are lost
+    loss_words = loss_sentence(about.unused, about.rows)  # an empty text where few rows are lost
     if loss_words:
         st.warning(f"{escaped(loss_words)}.", icon=":material/warning:")
-    # Users with very many rows may be programs; a press leaves them out, or takes them back.
+    # Users with very many rows may be programs. The button leaves them out, or takes them back.
     if about.busiest_words:
         st.warning(f"{about.busiest_words}.", icon=":material/smart_toy:")
         _offer_people_only(token, layout, without_bots=True)
@@ -427,7 +432,8 @@ def _show_interactions(token: str, about: About, layout: Layout) -> None:
         _offer_people_only(token, layout, without_bots=False)
     if unused:
         reasons = pd.DataFrame(about.unused.items(), columns=["why", "rows"])
-        reasons["the first"] = reasons["why"].map(about.examples).fillna("")  # row of each kind
+        # `about.examples` has an example of a row for each reason.
+        reasons["the first"] = reasons["why"].map(about.examples).fillna("")
         table(
             reasons[["rows", "why", "the first"]],
             {"rows": number(None)},
@@ -495,7 +501,7 @@ def _stop() -> None:
 
 def _show_samples(about: About) -> None:
     """How many rows are samples, what is predicted of them, and why other rows are none."""
-    # Samples are counted as users are elsewhere, and their features as items.
+    # `raw_users` counts the samples of a table, and `raw_items` its features.
     kind = "a number"
     task = "predict numbers"
     if about.classes:

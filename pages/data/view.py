@@ -65,7 +65,7 @@ def _show_dropped_file(token: str) -> None:
     try:
         with st.spinner("Reading the file ..."):
             plain = _unpacked_file(token)
-            if not plain.path.is_file():  # it was kept or thrown away, in another tab
+            if not plain.path.is_file():  # the file was kept or thrown away in another tab
                 plain = own.taken_in(token)
     except EcvError as error:
         show_error(error)
@@ -113,7 +113,7 @@ def _take_file() -> None:
         token = dataset_actions().take_in(
             lambda path: path.write_bytes(file.getbuffer()), file.name
         )
-        # The next drawing has a new widget: this one's copy is needed no more.
+        # The next drawing of the page has a new widget, so the file that this one holds can go.
         st.session_state[_DROPPED] = dropped_files + 1
         st.query_params.pop(JUST_KEPT, None)
         st.query_params[FILE] = token
@@ -165,7 +165,7 @@ def show_just_kept(name: str) -> None:
 
 
 def _offer_selection(name: str, about: About) -> None:
-    # These pages are loaded where they are needed.
+    # These modules take long to load, so they are loaded only where they are needed.
     from pages.best.choice import USUAL_QUESTION
     from pages.best.start import begin_selection, sensible_contenders
     from pages.run.expectation import show_expected_cost
@@ -197,7 +197,8 @@ def _offer_run(name: str, *, key: str) -> None:
         key=key,
         help="Opens Run with this dataset picked.",
     ):
-        open_page("run/run.py", {"dataset": dataset_title(name)})  # a reload keeps it
+        # The address names the dataset, so that a reload keeps it.
+        open_page("run/run.py", {"dataset": dataset_title(name)})
 
 
 def list_kept_datasets() -> None:

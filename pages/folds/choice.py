@@ -168,7 +168,8 @@ def _runs_by_label_in_link(runs: Iterable[ListedRun]) -> dict[str, ListedRun]:
     run_of_id = {run.run_id: run for run in runs}
     run_of_label = {}
     for label in st.query_params.get_all(RUNS):
-        # 'TITLE · ... · ID': an older version of e-fold may have written another title.
+        # A label is 'TITLE · ... · ID'. Only its id counts, as an older e-fold may have written
+        # another title.
         *_, run_id = label.split(" · ")
         if run_id in run_of_id:
             run_of_label[label] = run_of_id[run_id]
@@ -208,8 +209,8 @@ def _pick_own_runs(runs: Sequence[ListedRun]) -> list[RunRecord]:
     for label_in_link, run in _runs_by_label_in_link(runs).items():
         current_labels[label_in_link] = run_label(run)
     translate_address(RUNS, current_labels)
-    # Streamlit takes a default out of the address, which the browser's Back then has to undo. So
-    # there is no default in a session in which the address has once named runs.
+    # Streamlit takes a choice that is the default out of the address, and the browser's Back would
+    # have to undo that. So there is no default once the address has named runs in this session.
     if st.query_params.get_all(RUNS):
         st.session_state[_LINK_HAS_NAMED_RUNS] = True
     ids_at_start = []

@@ -64,13 +64,14 @@ def explore_systems(
     Raises:
         EcvError: For scores that cannot be explored.
     """
-    # The ids of the rules are here for the key of the cache alone: one may be registered meanwhile.
+    # `rules` is only part of the cache's key, so that a rule that is registered later gets its
+    # curves.
     papers_curves = tradeoff(systems, within_percent=within_percent)
-    # Of rules that need the score of every user, which some systems lack.
+    # Some systems lack the scores of their users, and so the curves of rules that need them.
     user_curves_by_rule = curves_by_rule(
         user_rule_curves(system, within_percent) for system in systems
     )
-    # Without the paper's, and without those that look at no score.
+    # The curves of the paper's rule are above; rules that look at no score have none.
     curves_of_other_rules = registered_curves(
         systems, user_curves_by_rule, within_percent=within_percent
     )

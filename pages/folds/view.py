@@ -121,7 +121,8 @@ def advise(explored: Explored, share: float, rules: tuple[str, ...]) -> FoldsAdv
             difference.
         rules: Ids of all registered rules: with another one the advice is worked out anew.
     """
-    # The ids of the rules are here for the key of the cache alone: one may be registered meanwhile.
+    # `rules` is only part of the cache's key, so that a rule that is registered later is advised
+    # too.
     within_percent = explored.within_percent
     curve_of_system = dict(enumerate(explored.tradeoff.curves))
     candidates = [
@@ -172,7 +173,7 @@ def _certainty(advice: FoldsAdvice) -> Certainty:
         return Certainty.SURE
     if not best.checks:
         return Certainty.UNCERTAIN
-    # Each check is of a dataset, with the setting that was chosen on all the others.
+    # A check applies the setting that all other datasets would choose to the dataset left out.
     for check in best.checks:
         if not check.keeps_promise:
             return Certainty.CLOSE
@@ -210,7 +211,7 @@ def _new_data_sentences(runs: Sequence[RunRecord]) -> list[str]:
         return []
     (run,) = runs
     subject = f"The mean of {counted(run.folds_used, 'fold')}"
-    if run.stopped_early:  # by its own rule, and not by the one of the answer
+    if run.stopped_early:  # its own rule stopped it, not the rule of the answer
         subject = f"{subject}, after which this run itself stopped ({rule_words(run.spec)}),"
     return mean_sentences(run, subject)
 
@@ -223,8 +224,10 @@ def offer_run(advice: FoldsAdvice, runs: Sequence[RunRecord]) -> None:
         runs: The runs that it is about, whose other settings the form gets; none of a file.
     """
     rule = RULES[advice.best.rule]
-    setting = advice.best.outcome.setting  # its value on the axis of the rule, such as an alpha
-    if rule.axis is None or setting is None:  # to use all folds is a rule without a setting
+    # The axis of a rule is the parameter that decides how early it stops: `setting` is its value,
+    # such as an alpha.
+    setting = advice.best.outcome.setting
+    if rule.axis is None or setting is None:  # using all folds is a rule without a setting
         return
     if not st.button("Run with this rule", icon=":material/play_circle:", key="use-advice"):
         return
@@ -235,7 +238,8 @@ def offer_run(advice: FoldsAdvice, runs: Sequence[RunRecord]) -> None:
     params: dict[str, ParamValue] = {}
     if rule.axis in rule.parameters:
         params[rule.axis.name] = setting
-    else:  # the axis of the rule that stops after a fixed number of folds is that number
+    else:
+        # The rule stops after a fixed number of folds, and that number is its axis.
         min_folds = int(setting)
     spec = replace(
         specs[0],
@@ -300,7 +304,8 @@ def show_options(explored: Explored, advice: FoldsAdvice) -> None:
 def write_link(explored: Explored) -> None:
     """Says what the link has of what is chosen, defaults too: another place has other ones."""
     params = params_of_widgets(SOURCE, "datasets", "algorithms")
-    # The slider writes the alpha into the address itself, once it is not where it began.
+    # This is the alpha for an address without one: the slider writes its own there once it is
+    # moved.
     params[ALPHA_KEY] = [alpha_text(explored.alpha_at_start)]
     picked_ids = st.session_state.get(RUNS)
     if picked_ids:
@@ -320,7 +325,8 @@ def offer_for_paper(explored: Explored, advice: FoldsAdvice, runs: Sequence[RunR
     about = systems[0].name
     if len(systems) > 1:
         about = counted(len(systems), "run")
-    # The alpha that keeps the promise; where none does, the one that the page begins with.
+    # The charts show the alpha that keeps the promise, or that at which the page begins if none
+    # does.
     alpha = explored.alpha_at_start
     for option in advice.options:
         if option.rule == PAPERS_RULE and option.outcome.setting:
@@ -359,7 +365,7 @@ def _numbers_sentence(explored: Explored, alpha: float) -> str:
     cost = f"{percent_text(outcome.cost_percent / 100, '.0f')} of the {explored.cost}"
     score = f"{outcome.mean_difference_percent:.2f} % from the {explored.reference} mean"
     largest = f"{outcome.difference_quantiles[0.95]:.2f} %"
-    assert outcome.within is not None  # every curve here was told how near is near enough
+    assert outcome.within is not None  # the curves were made for an acceptable difference
     within = f"{percent_text(outcome.within, '.0f')} end within {explored.within_percent:g} %"
     return (
         f"With alpha {alpha_text(alpha)}, {stop} (paper: {PAPER_STOP}), uses {cost} (paper: "

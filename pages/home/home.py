@@ -88,7 +88,7 @@ def _offer_live_run() -> None:
     )
     if pressed:
         with errors_as_sentences():
-            # Folds of an earlier run would be used again, and there would be nothing to watch.
+            # Every fold is computed anew: folds of an earlier run would leave nothing to watch.
             open_page("run/run.py", {"run": run_actions().start([spec], anew=True)})
     if refusal:
         st.caption(sentence(EcvError(refusal)))
@@ -96,9 +96,10 @@ def _offer_live_run() -> None:
 
 
 with page():
-    raced_run = recorded_run(_RUN)  # None only where an installation came without the recorded runs
+    # This is None only where an installation came without the recorded runs.
+    raced_run = recorded_run(_RUN)
     show_introduction(raced_run)
     if raced_run is not None:
         play_race(raced_run, autoplay=True)
     draw_doors()
-    manager()  # the worker is ready before anybody presses
+    manager()  # starts the worker before anybody needs it

@@ -18,7 +18,7 @@ def show() -> None:
     dataset = datasets[0]
     if _USUAL_DATASET in datasets:
         dataset = _USUAL_DATASET
-    selection = recorded_selection(dataset, question={})  # with the usual terms
+    selection = recorded_selection(dataset, question={})  # an empty question means the usual terms
     show_selection_by_slider(selection)
     best, second, *_ = selection.result.verdict.order
     users_of_best = selection.contenders[best].users

@@ -59,7 +59,7 @@ def show_course() -> None:
         st.title(chapter.question, anchor=False)
         st.markdown(chapter.idea)
         with errors_as_sentences():
-            # Loaded when it is opened, because figures take a while to load.
+            # A chapter is loaded when it is opened, because its figures take a while to load.
             import_module(f"pages.learn.{chapter.id}").show()
         write_into_link({PARAMETER: chapter.id})
     # The browser's back and forth change the address alone; this opens the chapter that it names.

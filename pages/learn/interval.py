@@ -70,8 +70,8 @@ def _draw_picture(
         confidence=CONFIDENCE,
     )
     span = _span(guide_run, intervals)
-    # Figures and steps of figure 1 begin before the first fold, where there is no interval yet:
-    # those of the first folds are left out, and steps count the figures that remain.
+    # The list of figures begins with the one before the first fold. Those without an interval are
+    # left out here, and the steps have to count the figures that remain.
 
     def draw(*, dark: bool) -> list[go.Figure]:
         figures = efold_figures(

@@ -34,8 +34,8 @@ def _show_chance() -> None:
     guide_run = guide()
     chance = coincidence(guide_run.scores, ALPHA)
     moments = moments_in_order(guide_run.scores, chance.order)
-    stop = moments[2]  # after three folds
-    assert stop.interval is not None
+    stop = moments[2]  # the moment after three folds
+    assert stop.interval is not None  # only a single fold has no interval
     show_takeaway(
         "**Three folds that agree by chance look like certainty.** In this order the rule stops at "
         f"once and promises {score_text(stop.mean)} ± {score_text(stop.interval.width / 2)} (95 % "
@@ -68,7 +68,8 @@ def _show_chance() -> None:
 
 def _show_looking() -> None:
     coverages = _kept_coverage_by_stop(ALPHA, _DEVIATION, runs=_RUNS)
-    # First that of all runs together, then one for each stop, the earliest first.
+    # The first coverage is that of all runs together; one for each stop follows, the earliest
+    # first.
     all_stops, first_stop, *_ = coverages
     show_takeaway(
         "**If you look after every fold, and stop when you like what you see, you will stop too "

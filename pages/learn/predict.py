@@ -131,7 +131,7 @@ def _count_bet(game_round: GameRound) -> None:
     game: Game = st.session_state[_GAME]
     stop = st.session_state.get(_STOP_BET)
     bracket = st.session_state.get(_DIFFERENCE_BET)
-    # A second click on the button comes when the round has its outcome, or the next one is open.
+    # A second click may come when the round has its outcome already, or when the next one is open.
     if game.outcome or game.number != game_round.number or stop is None or bracket is None:
         return
     who = "You"
@@ -195,7 +195,7 @@ def _show_hall(game_round: GameRound, bet_of_phone: Mapping[int, Bet]) -> None:
     st.markdown(_nearest_words(points_of_phone))
     fold_words = [f"fold {stop}: **{bets_on_fold[stop]}**" for stop in sorted(bets_on_fold)]
     bracket_words = []
-    for bracket in _BRACKETS:  # in their order
+    for bracket in _BRACKETS:  # the brackets are listed from the smallest difference on
         if bracket in bets_on_bracket:
             bracket_words.append(f"{bracket}: **{bets_on_bracket[bracket]}**")
     st.markdown(f"Bets on {', '.join(fold_words)}; on {', '.join(bracket_words)}.")
@@ -256,7 +256,7 @@ def _truth_words(game_round: GameRound) -> str:
         return f"{name} All {k} folds were used: nothing saved, and nothing lost."
     at_stop = game_round.at_stop
     k_fold_mean = game_round.k_fold_mean
-    assert at_stop.interval is not None
+    assert at_stop.interval is not None  # rounds stop after three folds at the earliest
     interval = "the interval **misses** it"
     if at_stop.interval.low <= k_fold_mean <= at_stop.interval.high:
         interval = "the interval holds it"

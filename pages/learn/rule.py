@@ -68,8 +68,8 @@ def _draw_picture(
         sentences: What happens at each alpha.
     """
     folds = guide_run.run.folds_in_order
-    # All figures have the same axis: it spans every alpha and, after each fold, the product of the
-    # interval's width and its last change.
+    # The axis is the same in all figures. It spans every alpha, and the interval's width times its
+    # last change after each fold.
     axis_numbers = [ALPHAS[0], ALPHAS[-1]]
     for product in least_alpha_after_folds(all_moments):
         if product is not None:
@@ -166,5 +166,5 @@ def _stop_sentence(all_moments: Sequence[Moment], stop: int, alpha: str) -> str:
 
 def _width(moment: Moment) -> float:
     """Of the interval; every moment from the second on has one."""
-    assert moment.interval is not None
+    assert moment.interval is not None  # the rule cannot stop at the first fold, which has none
     return moment.interval.width

@@ -63,7 +63,8 @@ def pick_replay() -> ChosenReplay | None:
         run = choose_run(on_pick=_set_widgets_as_it_ran)
     if run is None:
         return None
-    if st.session_state.get(_SHOWN) != run.run_id:  # it was not picked: a link or a visit opened it
+    # A run that was not picked here was opened by a link, or by a visit to the page.
+    if st.session_state.get(_SHOWN) != run.run_id:
         _set_widgets_as_linked(run)
     with middle:
         spec = _pick_rule(run.spec)
@@ -82,8 +83,8 @@ def _set_widgets_as_it_ran(run: ChoosableRun) -> None:
 
 def _set_widgets_as_linked(run: RunRecord) -> None:
     """Begin with the run's own settings, but for those that the address names."""
-    # Streamlit has put what the address names into the session. The widgets are set as the run ran,
-    # which overwrites this, so it is put back afterwards.
+    # Streamlit has put the settings of the address into the session. Setting the widgets to those
+    # of the run overwrites them, so they are put back afterwards.
     settings_in_link = {}
     for key in (ALPHA, ORDER):
         value = st.session_state.get(key)
@@ -95,7 +96,7 @@ def _set_widgets_as_linked(run: RunRecord) -> None:
 
 def _pick_rule(spec: RunSpec) -> RunSpec:
     """The spec of a run with the rule and the alpha that are picked."""
-    # A run by another rule is played by that one, or by the paper's with any alpha.
+    # A run under another rule is replayed under that rule, or under the paper's with any alpha.
     if spec.rule != PAPERS_RULE:
         titles = {spec.rule: f"{spec.rule}, as it ran", PAPERS_RULE: PAPERS_RULE}
         chosen = st.segmented_control(
@@ -111,7 +112,8 @@ def _pick_rule(spec: RunSpec) -> RunSpec:
             return spec
     alpha = _pick_alpha(spec)
     min_folds = rule(PAPERS_RULE).least_folds
-    if spec.rule == PAPERS_RULE:  # another rule's least number of folds says nothing about this one
+    # The minimum of folds of another rule does not apply to this one.
+    if spec.rule == PAPERS_RULE:
         min_folds = max(spec.min_folds, min_folds)
     return replace(
         spec, rule=PAPERS_RULE, rule_params=((_ALPHA_AXIS.name, alpha),), min_folds=min_folds
@@ -128,7 +130,7 @@ def _pick_alpha(spec: RunSpec) -> float:
     alpha = st.select_slider(
         "alpha",
         steps,
-        value=alpha_of_run,  # the default, so that the address says only what is not as it ran
+        value=alpha_of_run,  # the address holds only an alpha that differs from this default
         format_func=alpha_text,
         key=ALPHA,
         **KEPT_IN_ADDRESS,
@@ -192,7 +194,7 @@ def choose_run(on_pick: Callable[[ChoosableRun], None] | None = None) -> RunReco
         StoreError: If the database cannot be read.
     """
     recordings: list[ChoosableRun] = []
-    with errors_as_sentences():  # a damaged recorded file does not hide one's own runs
+    with errors_as_sentences():  # own runs are shown even if a recorded file is damaged
         recordings = [*recorded_runs(), *recorded_stopped_runs()]
     own_runs = [row for row in run_list().rows() if row.scores and not row.state.active]
     runs: dict[str, ChoosableRun] = {run.run_id: run for run in [*own_runs, *recordings]}
@@ -207,7 +209,7 @@ def choose_run(on_pick: Callable[[ChoosableRun], None] | None = None) -> RunReco
     def open_picked_run() -> None:
         run = runs[st.session_state[RUN_BOX]]
         st.query_params["run"] = run.run_id
-        st.query_params.pop("fold", None)  # at which the run before was looked at
+        st.query_params.pop("fold", None)  # the step of the run before does not apply to this one
         if on_pick is not None:
             on_pick(run)
 
@@ -226,7 +228,7 @@ def _choose_run_of_address(runs: Collection[str]) -> None:
     """Choose the run that the address names; say why where it cannot be chosen."""
     run_id = st.query_params.get("run")
     if run_id:
-        recorded = recorded_run(run_id)  # such as ml-100k--item-knn, as Compare writes it
+        recorded = recorded_run(run_id)  # Compare names recorded runs so: ml-100k--item-knn
         if recorded is not None:
             run_id = recorded.run_id
     if run_id in runs:

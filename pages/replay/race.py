@@ -113,8 +113,8 @@ def _saved_page(run: RunRecord) -> str:
 def play_race(run: RunRecord, *, autoplay: bool = False) -> None:
     """The lanes of a finished run, and the controls that play them."""
     data = race_data(run)
-    # A speed is how many times faster than the run itself it is played.
-    total_seconds = max(data["total"], 0.1)  # a speed needs a run that took some time
+    # A speed says how many times faster the race is than the run was.
+    total_seconds = max(data["total"], 0.1)  # avoids a speed of 0 for a run that took no time
     usual_speed = _two_digits(total_seconds / _USUAL_SECONDS)
     speeds = sorted({_two_digits(usual_speed / 2), usual_speed, _two_digits(2 * usual_speed), 1.0})
     with st.container(key="presented-race"):

@@ -70,7 +70,8 @@ def show_replay(beside_title: DeltaGenerator) -> None:
     with beside_title:
         present_button()
     with st.container(key="presented-replay"):
-        if presenting():  # whoever comes late sees what is shown
+        # The title of the page is hidden in a presentation, so this says which run is shown.
+        if presenting():
             st.markdown(
                 f"**{escaped(run_title(chosen.run))}**, {escaped(metric_label(chosen.spec))}, "
                 f"{rule_words(chosen.spec)}"
@@ -165,7 +166,7 @@ def _show_ways_on(chosen: ChosenReplay) -> None:
 def _caption(chosen: ChosenReplay) -> str:
     """The order of the folds, what bands are, and how the energy is known, as Markdown."""
     how = "as it ran"
-    if chosen.seed:  # 0 is the order in which the folds ran
+    if chosen.seed:  # seed 0 stands for the order in which the folds ran
         how = f"shuffled with seed {chosen.seed}"
     order = " ".join(str(fold.fold) for fold in chosen.replayed_run.folds)
     facts = energy_of(chosen.run)
@@ -191,7 +192,7 @@ def _missing_folds_words(run: RunRecord) -> str:
     if run.complete or run.state.active:
         return ""
     why = ""
-    # A run that checks its stop goes on after it: the stop is not why its folds are missing.
+    # A run that checks its stop goes on after it, so that its stop is not why folds are missing.
     if run.stopped_early and not run.checked:
         why = ", as its rule stopped it"
     return f"Only {len(run.folds)} of {run.k} folds ran{why}."

@@ -62,7 +62,7 @@ def show_year(run: RunRecord) -> None:
     if run.k == 1 or facts.source == "none":
         return
     recorded = []
-    with suppress(EcvError):  # said where the run is chosen
+    with suppress(EcvError):  # the choice of the run has shown this error already
         recorded = recorded_runs()
     stops = stops_of(recorded, run.k)
     st.header("What would it save at scale?", anchor=False)
@@ -197,7 +197,7 @@ def _pick_folds_used(column: DeltaGenerator, run: RunRecord, stops: Stops | None
         suggestion = round(stops.mean, 1)
         suggested_by = f"{run.k} recorded folds"
     suggestion = min(suggestion, float(run.k))
-    # What was typed stays until the suggestion comes from other runs, which have other stops.
+    # A typed number stays until the suggestion comes from other runs, as these have other stops.
     if st.session_state.get(_SUGGESTED_BY, suggested_by) != suggested_by:
         st.session_state[_USED] = suggestion
     st.session_state[_SUGGESTED_BY] = suggested_by
@@ -266,7 +266,7 @@ def lecture_sentence(papers: int, work: Workload, stops: Stops | None) -> str:
     kg_a_year = _range_words((papers * least_kg, papers * most_kg))
     saved_share = 1 - used / work.k
     stops_words = _range_words((fewest, most))
-    # The least is saved where papers take the least and stop last, the most the other way round.
+    # The least is saved where papers emit the least and stop latest; the most, the other way round.
     least_saved_kg = papers * least_kg * (1 - most / work.k)
     most_saved_kg = papers * most_kg * (1 - fewest / work.k)
     saved_kg = _range_words((least_saved_kg, most_saved_kg))

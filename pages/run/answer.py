@@ -125,7 +125,7 @@ def _cut_off_sentence(run: RunRecord) -> str:
             return f"Cancelled: {kept}"
         case RunState.INTERRUPTED:
             return f"Interrupted: {run.error or 'the program ended'}. {kept}"
-    # It is finished, but some of its folds are damaged.
+    # The run is finished, but some of its folds are damaged.
     return (
         f"Only {len(run.folds)} of {run.k} folds can be read. Resume the run to compute the others."
     )
@@ -190,7 +190,7 @@ def _labelled_number(
     if width:
         style = f' style="width: {width}px"'
     css_class = "ecv-value"
-    if " to " in value:  # a range, such as '2 to 3 Wh', is in smaller type
+    if " to " in value:  # a range such as '2 to 3 Wh' needs smaller type
         css_class = "ecv-value ecv-range"
     return (
         f'<div class="ecv-metric"{style}>'
@@ -215,7 +215,8 @@ def _interval_sentence(run: RunRecord) -> str:
     stop = run.at_stop
     if stop is None or run.folds_used < 2:
         return "The interval over these folds appears after the second fold."
-    # Where the usual interval would not hold after a stop, another is shown, with a note on it.
+    # Where the usual interval would not hold after a stop, this is another one, with a note that
+    # says so.
     shown = shown_interval(run)
     half_width = half_width_words(shown.interval, run.k, shown.note)
     if not half_width:
@@ -304,7 +305,7 @@ def _energy_of_cheap_models(run: RunRecord) -> str:
     links = []
     for name in cheap_model_ids(run.spec):
         cheap_runs = results.runs(cheap_model_spec(run.spec, name))
-        for cheap_run in cheap_runs[:1]:  # the one with most folds
+        for cheap_run in cheap_runs[:1]:  # the run with the most folds is listed first
             energy = watt_hours(cheap_run.joules)
             if energy_of(cheap_run).source == "none":
                 energy = "not metered"

@@ -36,7 +36,7 @@ def fold_table(run: RunRecord) -> None:
     label = metric_label(run.spec)
     columns: dict[str, ColumnConfig | str | None] = {}
     for name in frame.select_dtypes("float").columns:
-        _, _, unit = name.rpartition(" ")  # 's' of 'fit s'
+        _, _, unit = name.rpartition(" ")  # the unit is the last word of the name: 's' of 'fit s'
         form = _FORMAT_OF_UNIT.get(unit) or score_format(frame[name])
         columns[name] = number(None, form, _HELP_OF_COLUMN.get(name))
     columns["n"] = number("n", help="Folds seen so far.", pinned=True)
@@ -138,7 +138,8 @@ def repeat_command(run: RunRecord) -> None:
         st.markdown("The same run on a command line, with the same scores:")
     try:
         st.code(command_of(run), language="bash", wrap_lines=True)
-    except InputError as error:  # its rule or its split is of a package that is not here
+    except InputError as error:
+        # The package of its rule or its split may not be installed here.
         st.caption(f"This installation cannot repeat it: {sentence(error)}")
 
 
@@ -158,7 +159,7 @@ def fold_frame(run: RunRecord) -> pd.DataFrame:
     What is known of no fold, such as the energy of GPUs, has no column.
     """
     costs = pd.DataFrame([_costs(fold) for fold in run.folds]).dropna(axis="columns", how="all")
-    # The unit of a table is the sample: then a fold has counted its samples as users.
+    # `fold.users` counts what is scored: the samples of a table, and users otherwise.
     costs[f"{run.spec.task.unit}s"] = [fold.users for fold in run.folds]
     metrics = pd.DataFrame([fold.metrics for fold in run.folds]).rename(columns=column_title)
     scores = frame_of_run(run)[["n", "fold", "used", "score", "mean", "low", "high", "width"]]
@@ -174,10 +175,11 @@ def _costs(fold: FoldResult) -> dict[str, str | float | None]:
     costs["processor s"] = fold.processor_seconds
     costs["energy Wh"] = energy.watt_hours
     costs["GPU s"] = energy.gpu_seconds
-    if energy.readings:  # that of the meter that counts is the first
+    if energy.readings:  # the first reading is that of the meter that counts
         costs["meters"] = readings_words([fold])
         costs["gaps s"] = energy.readings[0].gap_seconds
-    if energy.source not in UNDIVIDED:  # these meters tell of the whole machine, not of its parts
+    # Meters of undivided sources measure the whole machine, and not its parts.
+    if energy.source not in UNDIVIDED:
         costs["processor Wh"] = energy.cpu_joules / 3600
         costs["GPU Wh"] = energy.gpu_joules / 3600
         costs["memory Wh"] = energy.ram_joules / 3600

@@ -82,7 +82,7 @@ def expectation_words(
     for spec in specs:
         fewest_and_most_folds = folds_planned(spec)
         if as_contenders:
-            # A contender that cannot win is dropped, after its first fold at the earliest.
+            # A selection drops a contender that cannot win, after its first fold at the earliest.
             fewest_and_most_folds = (1, spec.k)
         expected_run = expected_costs(spec, costs, fewest_and_most_folds)
         if expected_run is None:
@@ -121,7 +121,8 @@ def _time_and_energy_sentence(total: Expected, source: str, load_per_core: float
     busy = ""
     shortest, longest = total.seconds
     if load_per_core > _BUSY_LOAD_PER_CORE:
-        # Each of these programs takes as much of a core as the fold does.
+        # Each of the other programs takes as much of a core as the fold does, which slows it down
+        # so much.
         longest *= 1 + load_per_core
         busy = (
             f" The longer time allows for a busy machine ({load_per_core:.1f} programs per core)."
@@ -154,7 +155,7 @@ def evidence_of(specs: Sequence[RunSpec]) -> Evidence:
         own = _own_costs()
         recorded = _recorded_costs()
     except EcvError:
-        # The error is shown where runs are listed. Here it only means that no cost is known.
+        # The list of runs shows this error. Here it only means that no cost is known.
         return Evidence()
     machine = "another machine"
     slowdown = _slowdown(own, recorded)
@@ -165,7 +166,8 @@ def evidence_of(specs: Sequence[RunSpec]) -> Evidence:
             seconds_here = tuple(slowdown * seconds for seconds in costs.seconds)
             scaled.append(replace(costs, seconds=seconds_here))
         recorded = scaled
-    # The cost of a fold depends on its dataset and algorithm most; own runs of both count first.
+    # The cost of a fold depends mostly on its dataset and algorithm. Where there are own runs of
+    # both, recorded runs of these do not count.
     works = {_dataset_and_algorithm(spec) for spec in specs}
     own_costs = _costs_of(works, own)
     works_without_own_runs = works - {_dataset_and_algorithm(costs.spec) for costs in own_costs}
@@ -204,7 +206,8 @@ def _own_costs() -> list[KnownCosts]:
         if not row.fold_seconds or row.imported:
             continue
         costs = KnownCosts(spec=row.spec, seconds=row.fold_seconds, joules=row.fold_joules)
-        if row.other_work:  # a fold has waited for other programs, as the next one need not
+        # Beside other work the folds had to wait for other programs, which the next ones need not.
+        if row.other_work:
             costs = _costs_on_idle_cores(costs, row.processor_seconds)
         costs_of_runs.append(costs)
     return costs_of_runs
@@ -214,14 +217,15 @@ def _costs_on_idle_cores(costs: KnownCosts, processor_seconds: float | None) -> 
     """What a run takes on one or two idle cores, by its processor seconds where those are known."""
     if not processor_seconds:
         return costs
-    # How long the folds took is left aside, since they may have waited for other programs. A fold
-    # will take one idle core or two: which of them is not known, so the costs are a range of both.
+    # The seconds that the folds took are not used, since they may have waited for other programs. A
+    # fold will use one idle core or two. Which is not known, so the costs are a range from one to
+    # the other.
     folds = len(costs.seconds)
     seconds_on_one_core = processor_seconds / folds
     seconds_on_two_cores = seconds_on_one_core / 2
-    # `expected_costs` has a range from the shortest to the longest fold after the first, with a
-    # margin by the number of folds. So the second fold is put on two cores, and all others, as many
-    # as ran but one at least after the second, on a single core.
+    # `expected_costs` makes its range from the shortest and the longest fold after the first, with
+    # a margin that depends on the number of folds. So the second fold gets the seconds on two cores
+    # and all others those on one core: as many as ran, but at least one after the second.
     seconds = [seconds_on_one_core, seconds_on_two_cores]
     seconds += [seconds_on_one_core] * max(1, folds - 2)
     return replace(costs, seconds=tuple(seconds))

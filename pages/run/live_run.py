@@ -66,7 +66,8 @@ def _draw_note_on_outside_folds(run: RunRecord) -> None:
         if run.state.active and not run.outside:
             note += " Cancel takes effect at its next report."
     st.caption(f":material/integration_instructions: {escaped(note)}")
-    if run.state.active and run.outside:  # other programs ask for its folds and tell their scores
+    # The folds of a run that is `outside` are requested by other programs, which report the scores.
+    if run.state.active and run.outside:
         _show_what_run_waits_for(run)
     elif not run.state.active and (run.resumable or run.can_be_checked):
         st.info(escaped(_way_to_go_on(run)), icon=":material/terminal:")
@@ -90,7 +91,8 @@ def _show_what_run_waits_for(run: RunRecord) -> None:
 
 def _way_to_go_on(run: RunRecord) -> str:
     """What to do where this installation cannot compute the folds that are missing."""
-    if not run.spec.tracked:  # so it is here because its algorithm's plug-in is not installed
+    # A run that is not tracked comes here only where the plug-in of its algorithm is missing.
+    if not run.spec.tracked:
         return "It can go on once its package is installed."
     missing = counted(run.k - len(run.folds), "fold")
     if run.resumable:
@@ -166,14 +168,15 @@ class _OpenedRuns:
 
         Where they have been deleted, the whole page is drawn anew, with its sentence.
         """
-        # The page has just read them for its first drawing: the next ones read them anew.
+        # The page has just read the runs, which serves the first drawing. Later ones read them
+        # anew.
         runs = self._runs_for_first_drawing
         self._runs_for_first_drawing = []
         if not runs:
             with suppress(InputError):  # the runs have been deleted
                 runs = opened_runs()
         if not runs:
-            st.rerun()  # the whole page then says that they are gone
+            st.rerun()  # the page, drawn anew, says that the runs are gone
         return runs
 
 
@@ -188,7 +191,8 @@ def _draw_run(was_active: bool, opened: _OpenedRuns) -> None:
     """
     runs = opened.runs_to_draw()
     if was_active != _any_active(runs):
-        st.rerun()  # it has ended, or someone has resumed it: the bar comes or goes
+        # A run has ended or was resumed, so that the bar on top of the page comes or goes.
+        st.rerun()
     run = shown_run(runs)
     with spread_row():
         with row_container(width="content"):
@@ -224,7 +228,7 @@ def _draw_while_active(
     if not _any_active(runs):
         draw(shown_run(runs))
         return
-    # These are drawn as the page has read them at first, and are read anew for each later drawing.
+    # The first drawing takes the runs as the page has read them. Each later one reads them anew.
     opened = _OpenedRuns(runs)
 
     def draw_shown_run() -> None:
@@ -260,8 +264,8 @@ def _draw_results(run: RunRecord, runs: list[RunRecord]) -> None:
     card_entries = _entries_shared_while_active("answer", run, _card_entries)
     draw_card(card_entries, draw_next_step=partial(_draw_next_step, run, runs))
     if not computed_here(run.spec):
-        # Other programs ask for its folds at any time: the note tells with each step which they
-        # have asked for.
+        # Other programs may request folds of this run at any time. The note says which they
+        # requested, and is drawn anew with each step.
         _draw_while_active(
             _draw_note_on_outside_folds,
             runs,
@@ -282,7 +286,7 @@ def _card_entries(run: RunRecord) -> dict[str, object]:
 def _draw_next_step(run: RunRecord, runs: list[RunRecord]) -> None:
     """To go on with it, or to check its stop; else what its folds say about all its folds."""
     if run.state.active:
-        st.space(40)  # what is below does not move when the button comes
+        st.space(40)  # keeps the room of the button, so that nothing moves when it comes
         return
     if computed_here(run.spec) and (run.resumable or run.can_be_checked):
         _go_on_buttons(run)
@@ -356,7 +360,7 @@ def _draw_details(run: RunRecord, runs: list[RunRecord]) -> None:
     def print_figure_1() -> Figure:
         return printed_figure(partial(run_figure, newest(run)))
 
-    if run.folds and not run.state.active:  # a paper is not written of a run that goes on
+    if run.folds and not run.state.active:  # a run that goes on is not ready for a paper
         paper_panel(
             describe,
             key="run",
@@ -373,7 +377,8 @@ def other_actions(run: RunRecord, group: list[RunRecord]) -> None:
     """Other ways on than the next step."""
     _replay_links(run)
     if run.spec.folds_sha256:
-        return  # folds of a file, which no form can name
+        # The form of a new run cannot name the file that these folds came from.
+        return
     st.button(
         "New run",
         icon=":material/add:",

@@ -22,7 +22,7 @@ def _runs_of_address() -> list[RunRecord]:
             st.query_params["run"] = active[0].group or active[0].run_id
     if "run" not in st.query_params:
         return []
-    manager()  # marks what an earlier dashboard left behind as interrupted
+    manager()  # marks runs that an earlier dashboard left active as interrupted
     try:
         return opened_runs()
     except EcvError as error:
@@ -40,6 +40,6 @@ with page():
     else:
         st.title("Run until the score can be trusted", anchor=False)
         start_form()
-        # The form is on the screen by now: get ready what Start will need.
+        # The form is on the screen by now, so there is time to prepare what Start will need.
         manager()
         import_module("pages.run.live_run")

@@ -187,9 +187,9 @@ def set_usual_metric_and_split(names: list[str]) -> None:
     task_before = state.get(TASK_OF_METRIC)
     state[TASK_OF_METRIC] = task
     if task_before is None:  # the form is drawn for the first time
-        if {"metric", "split"} & {*state, *st.query_params}:  # chosen by a link or a filled form
+        if {"metric", "split"} & {*state, *st.query_params}:  # a link or a filled form has chosen
             return
-        task_before = Task.TOP_N  # the widgets begin with what is usual of top-n lists
+        task_before = Task.TOP_N  # the widgets begin with the usual choices for top-n
     if task == task_before:
         return
     state["metric"] = task.usual_metric
@@ -199,7 +199,8 @@ def set_usual_metric_and_split(names: list[str]) -> None:
 def fold_settings(task: Task) -> dict[str, Any]:
     """Widgets of folds and score for a task; gives what was picked, as arguments of `make_spec`."""
     left, middle, right = st.columns(3)
-    split = picked_split()  # its widget is drawn below, but it decides the k that is offered here
+    # The widget of the split is drawn further down, but the split decides which k is usual.
+    split = picked_split()
     set_usual_k(split)
     k = setting_widget("k", left)
     metric = metric_select(middle, task.tasks_on_same_data, **widget_arguments("metric"))
@@ -207,15 +208,16 @@ def fold_settings(task: Task) -> dict[str, Any]:
     if METRICS[metric].task.ranks:
         n = setting_widget("n", right)
     settings_of_score = score_settings(metric)
-    first_split = next(iter(SPLITS))  # the form begins with it
+    first_split = next(iter(SPLITS))  # the form begins with the first split
     is_usual_split = split in (first_split, task.usual_split)
     with st.expander(
         "Fold strategy and seed",
         icon=":material/splitscreen:",
-        expanded=not is_usual_split,  # so that a split that a link has picked is in sight
+        expanded=not is_usual_split,  # a split that a link has picked is to be seen
     ):
         strategy = SPLITS[strategy_select(splits.serving(task))]
-        words = f"{strategy.help} *{strategy.ecv}*"  # how e-fold cross-validation applies to it
+        # `ecv` says how e-fold cross-validation applies to it.
+        words = f"{strategy.help} *{strategy.ecv}*"
         if strategy.single and k != 1:
             k = 1
             words += " This strategy makes one split, so k is 1 here."
@@ -271,7 +273,7 @@ def score_settings(metric: str) -> dict[str, Any]:
     with st.expander(
         "What is ranked, and how it is scored",
         icon=":material/leaderboard:",
-        expanded=is_sampled,  # so that what a link, or a run, has picked is in sight
+        expanded=is_sampled,  # sampling that a link or a run has picked is to be seen
     ):
         _show_definition(metric)
         picked = {"candidates": setting_widget("candidates")}
@@ -293,7 +295,7 @@ def score_settings(metric: str) -> dict[str, Any]:
                 )
                 picked["negatives"] = int(negatives)
                 picked["negative_sampling"] = setting_widget("negative_sampling")
-        # The rest of the settings that change a score have no place above.
+        # All other settings that change a score follow here.
         picked |= other_settings(SCORE_ROLES, _PLACED_FOLD_SETTINGS)
     if ranking == SAMPLED:
         st.warning(SAMPLED_WARNING, icon=":material/warning:")
@@ -306,7 +308,7 @@ def _show_definition(name: str) -> None:
     if not metric.formula:
         return
     st.latex(metric.formula)
-    # `elsewhere` says how other libraries define it otherwise; most often nothing.
+    # `elsewhere` says how other libraries define the metric differently, and is mostly empty.
     st.caption(f"{_SYMBOLS[metric.task]} Source: {metric.source}. {metric.elsewhere}".rstrip())
 
 
@@ -334,8 +336,8 @@ def stop_settings(k: int) -> dict[str, Any]:
     )
     rule = RULES[rule_id]
     picked: dict[str, Any] = {"rule": rule.id}
-    # The minimum of folds stays in sight where it is what has the rule stop sooner or later; else
-    # it is folded away.
+    # The minimum of folds is in sight where it decides how early the rule stops. Otherwise it is in
+    # the expander.
     min_folds_is_folded_away = k > 1 and not _stops_by_min_folds(rule)
     if k == 1:
         st.caption("No rule applies: after one fold there is none to save.")
@@ -359,7 +361,7 @@ def stop_settings(k: int) -> dict[str, Any]:
             with right:
                 picked["min_folds"] = _pick_min_folds(rule, k)
         picked["country"] = _pick_country()
-        # The rest of the settings that change the stop, or what is reported, have no place above.
+        # All other settings that change the stop, or what is reported, follow here.
         picked |= other_settings((Role.STOP, Role.REPORT), _PLACED_STOP_SETTINGS, rule.id)
         _offer_reading_of_meters()
     return picked
@@ -381,9 +383,9 @@ def rule_values(spec: RunSpec) -> dict[str, Any]:
     shown: dict[str, Any] = {}
     for parameter in rule.parameters:
         value = values[parameter.name]
-        if parameter.ids:  # a text like 'popular,item-knn', of which the widget takes a list
+        if parameter.ids:  # a text like 'popular,item-knn' becomes a list of ids
             value = [name for name in str(value).split(",") if name]
-        elif parameter.steps:  # its slider knows each value as rounded in its text
+        elif parameter.steps:  # the slider knows a value as its text rounds it
             value = value_as_shown(parameter, float(value))
         shown[rule_param_key(rule, parameter)] = value
     return shown
@@ -399,8 +401,8 @@ def slider_steps(parameter: Parameter, key: str) -> list[float]:
     steps = set(parameter.steps)
     picked = st.session_state.get(key, parameter.default)
     for value in (picked, *st.query_params.get_all(key)):
-        # A value that is picked already, by a link or by a run that fills the form, is a step too.
-        with suppress(InputError, ValueError):  # the form warns of what is no value
+        # A value that a link or a run has put into the form becomes one more step.
+        with suppress(InputError, ValueError):  # the form has warned of a text that is no value
             number = _number_of_text(str(value))
             steps.add(value_as_shown(parameter, float(parameter.parse(number))))
     return sorted(steps)
@@ -430,7 +432,9 @@ def _rule_parameter_widget(rule: Rule, parameter: Parameter) -> Any:  # noqa: AN
         "help": help_of(parameter.help, parameter.terms),
         **KEPT_IN_ADDRESS,
     }
-    if parameter.ids:  # several cheap models, by whose scores the rule adjusts those of the run
+    # The parameter lists cheap models: quick ones, by whose scores the rule adjusts those of the
+    # run.
+    if parameter.ids:
         return st.multiselect(options=_cheap_models(), placeholder="none", **arguments)
     value: Any
     if parameter.steps:
@@ -458,7 +462,7 @@ def _cheap_models() -> list[str]:
     tasks = picked_dataset().tasks
     names = []
     for name, algorithm in ALGORITHMS.items():
-        # What draws nothing at random and needs no further data is quick to fit.
+        # A model that uses no seed and needs no further data is quick to fit.
         if not algorithm.random and algorithm.needs is Need.NOTHING and algorithm.task in tasks:
             names.append(name)
     return names

@@ -73,8 +73,9 @@ def translate_address_of_form() -> None:
     warning; numbers are only checked. Call it before the widgets are drawn, for they read the
     address themselves.
     """
-    # Widgets read the address themselves. Where it has an id they know a label, and of what they do
-    # not know they say nothing: so ids become labels here, and the rest is warned of.
+    # Widgets read the address themselves. They know labels, while links may have ids, and they say
+    # nothing of a text that they do not know. So ids become labels here, and other texts get a
+    # warning.
     for rule in RULES.values():
         for parameter in rule.parameters:
             key = rule_param_key(rule, parameter)
@@ -114,7 +115,8 @@ def _warn_of_non_numbers(key: str, parse: Callable[[str], object]) -> None:
 def start_form() -> None:
     """Draw the form; on Start, queue the runs and open them."""
     translate_address_of_form()
-    # What follows from the settings stands above them: it has its room now, and is filled in last.
+    # The button and what a run will take stand above the settings, but follow from them. So their
+    # containers are made first and filled last.
     with st.container(key="start-room"):
         if run_actions().start_refusal([]) is None:
             st.markdown("Press **Start**, or change anything below first.")
@@ -136,14 +138,16 @@ def start_form() -> None:
         pressed = _start_button(data, specs, error_in_settings)
     with expectation_place:
         if not data.ready:
-            specs = []  # nothing can start, so nothing is said of what it would take
+            # Without the data nothing can start, so nothing is said of what it would take.
+            specs = []
         show_expected_cost(specs)
         recompute = _recompute_toggle(specs)
         compute_on = pick_where_to_compute()
     preload_plots()
     if pressed:
         with errors_as_sentences():
-            # All that the form had in the address goes with the same step of the browser's history.
+            # The run replaces all that the form had in the address, in one step of the browser's
+            # history.
             st.query_params.from_dict(
                 {"run": run_actions().start(specs, anew=recompute, compute_on=compute_on)}
             )
@@ -180,7 +184,7 @@ class _PickedData(NamedTuple):
 
 def _what_to_evaluate() -> _PickedData:
     st.header("What to evaluate", anchor=False)
-    # The dataset stands above the algorithms, but its picker needs the task that they decide.
+    # The dataset stands above the algorithms, but they decide the task that its picker needs.
     dataset_place = st.container()
     dataset = picked_dataset()
     algorithms = algorithm_picker(dataset.tasks)
@@ -237,7 +241,8 @@ def _specs(data: _PickedData, picked_stop: dict[str, Any]) -> list[RunSpec]:
                 **settings,
             )
         )
-    if data.ready:  # what a run needs of the data, such as times, is looked up in them
+    # What an algorithm or a split needs of the data, such as times, is looked up in the data.
+    if data.ready:
         for spec in specs:
             check_needs(spec)
     return specs
@@ -320,7 +325,7 @@ def fill_form(spec: RunSpec, algorithms: list[str]) -> None:
     state = st.session_state
     for setting in filter(on_form, SETTINGS.values()):
         state[setting.name] = getattr(spec, setting.name)
-    if spec.dataset in datasets.catalogue():  # the dataset of an imported run may not be here
+    if spec.dataset in datasets.catalogue():  # an imported run may have another one
         state["dataset"] = spec.dataset
     installed = [name for name in algorithms if name in ALGORITHMS]  # a plug-in may be missing
     state["algorithm"] = installed or [DEFAULT]
@@ -330,8 +335,8 @@ def fill_form(spec: RunSpec, algorithms: list[str]) -> None:
         state["ranking"] = SAMPLED
         state["negatives"] = spec.negatives
     state[min_folds_key(spec.rule)] = spec.min_folds
-    # Otherwise the form would take the task and the split for newly picked, and put their usual
-    # metric, split and number of folds in place of the run's.
+    # Without these, the form would take the task and the split for newly picked, and replace the
+    # run's metric, split and number of folds by their usual ones.
     state[SPLIT_OF_K] = spec.split
     state[TASK_OF_METRIC] = spec.task
     state.update(rule_values(spec))

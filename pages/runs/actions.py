@@ -50,7 +50,7 @@ def _folds_buttons(picked: Sequence[ListedRun]) -> None:
     _button_for_all("resume", "Resume", _allowed_runs(Action.GO_ON, resumable), _resume)
     stopped = [row for row in picked if row.can_be_checked and computed_here(row.spec)]
     own_stopped = _allowed_runs(Action.GO_ON, stopped)
-    _button_for_all(  # 'Run the remaining folds', or 'Run the remaining folds of 3 runs'
+    _button_for_all(  # such as 'Run the remaining folds of 3 runs'
         "fact_check", "Run the remaining folds", own_stopped, check_stops, preposition=" of"
     )
 
@@ -196,7 +196,8 @@ def _label_form(picked: Sequence[ListedRun], every_tag: Sequence[str]) -> None:
     """Tags are kept as they are picked, a name and a note on Enter or Save."""
     first_label = picked[0].label
     common_tags = [tag for tag in first_label.tags if all(tag in row.label.tags for row in picked)]
-    # Other runs have widgets of other keys, or they would keep what was typed for the runs before.
+    # The ids are in the widgets' keys, so that a form of other runs does not keep what was typed
+    # here.
     ids = "-".join(ids_of(picked[:_IDS_IN_KEYS]))
     title = "Tags"
     if len(picked) > 1:

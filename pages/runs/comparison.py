@@ -33,7 +33,7 @@ def show_comparison() -> None:
     runs = choose_runs()
     if not runs:
         show_empty_state()
-        import_module("pages.runs.side_by_side")  # get ready what a click will need
+        import_module("pages.runs.side_by_side")  # loads what a click will need
         return
     from pages.runs.side_by_side import (
         means_pictures,
@@ -52,7 +52,7 @@ def show_comparison() -> None:
 
     named = named_runs(runs)
     if len(named) > 1:
-        show_answer(named)  # what a comparison is for
+        show_answer(named)  # the answer comes first
     else:
         st.info("Add a second run above to compare it with.", icon=":material/add:")
     show_means(named)
@@ -78,8 +78,9 @@ def choose_runs() -> list[RunRecord]:
     runs = _runs_by_key()
     address = st.query_params.get(COMPARED, "")
     address_keys = list(dict.fromkeys(filter(None, address.split(","))))
-    # What the address says is picked. The menu leads here without it: then it is what was picked
-    # before another page was opened, without the runs that have been deleted meanwhile.
+    # The address decides which runs are picked. The menu leads here without them: then those are
+    # picked that were picked before another page was opened, unless they have been deleted
+    # meanwhile.
     if address_keys:
         st.session_state[_PICKER] = [key for key in address_keys if key in runs][:MOST]
     elif st.session_state.get(_PICKER):
@@ -98,7 +99,7 @@ def choose_runs() -> list[RunRecord]:
         help="Your own runs, newest first, then the recorded ones that come with e-fold.",
     )
     _say_what_is_missing(address_keys, runs)
-    # A recorded run that is also among one's own has two keys, and is compared once.
+    # A recorded run that is also among one's own has two keys, but is compared only once.
     picked_by_id = {runs[key].run_id: runs[key] for key in picked}
     return [with_folds(run) for run in picked_by_id.values()]
 
@@ -139,7 +140,7 @@ def _runs_by_key() -> dict[str, ChoosableRun]:
 def _recorded_runs_by_key() -> dict[str, RunRecord]:
     """The recorded runs, as `_runs_by_key` has them."""
     runs = []
-    with errors_as_sentences():  # a damaged recorded file does not hide one's own runs
+    with errors_as_sentences():  # own runs are shown even if a recorded file is damaged
         runs = runs_in_catalogue_order(recorded_runs())
     return {f"{run.spec.dataset}--{run.spec.algorithm}": run for run in runs}
 

@@ -34,8 +34,8 @@ def offer_further_tests(runs: Sequence[NamedRun], tested: Sequence[Comparison]) 
         "is corrected for several comparisons."
     )
     records = [run for _, run in runs]
-    version = tuple((run.run_id, len(run.folds)) for run in records)
-    frame = _further_tests_frame(store().url, version, records, tested)
+    cache_key = tuple((run.run_id, len(run.folds)) for run in records)
+    frame = _further_tests_frame(store().url, cache_key, records, tested)
     name_of_id = {run.run_id: name for name, run in runs}
     frame[["first", "second"]] = frame[["first", "second"]].replace(name_of_id)
     table(
@@ -58,10 +58,11 @@ def offer_further_tests(runs: Sequence[NamedRun], tested: Sequence[Comparison]) 
 
 @st.cache_data(show_spinner="Testing all pairs ...", max_entries=8)
 def _further_tests_frame(
-    url: str, version: object, _runs: Sequence[RunRecord], _tested: Sequence[Comparison]
+    database_url: str, cache_key: object, _runs: Sequence[RunRecord], _tested: Sequence[Comparison]
 ) -> pd.DataFrame:
     """A row for each pair."""
-    # Streamlit keeps the frame by the address of the database and the version of the runs.
+    # Streamlit keeps the frame by the arguments without an underscore: the database, and what the
+    # tests depend on.
     with_users = list(map(results().with_user_scores, _runs))
     rows = []
     for pair in further_tests(_tested, with_users):

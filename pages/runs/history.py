@@ -56,7 +56,7 @@ from pages.shared.live.state import errors_as_sentences, escaped, run_list, stor
 from pages.shared.live.watch import watch
 from pages.shared.widgets.tables import number, score_format, text
 
-# A run that was computed elsewhere, from its file into the list.
+# Importing a run that was computed elsewhere, from its file.
 
 
 _LAST_IMPORT = "imported-file"
@@ -256,7 +256,7 @@ def _cells(row: ListedRun) -> dict[str, object]:
     cells["half width"] = _half_width(spec, row.scores, row.stopped_at)
     cells["folds"] = len(row.scores)
     if row.stopped_at is not None and row.stopped_at < len(spec.fold_order):
-        cells["stop"] = row.stopped_at  # empty where the rule did not stop the run early
+        cells["stop"] = row.stopped_at  # the cell is empty where the run was not stopped early
     if row.fold_seconds:
         cells["time"] = sum(row.fold_seconds)
     cells["processor"] = row.processor_seconds
@@ -299,14 +299,15 @@ def _parameters(spec: RunSpec) -> str:
     """Those that are not at their defaults."""
     if not computed_here(spec):
         return ", ".join(f"{name} {value}" for name, value in spec.params)
-    _, _, parameters = contender_title(contender_name(spec)).partition(", ")  # after the algorithm
+    # The title is the algorithm, and after a comma its parameters.
+    _, _, parameters = contender_title(contender_name(spec)).partition(", ")
     return parameters
 
 
 @lru_cache(maxsize=8192)
 def _half_width(spec: RunSpec, scores: tuple[float, ...], stopped_at: int | None) -> float | None:
     """Half the interval that stands beside the score; None where there is none."""
-    used_scores = scores[:stopped_at]  # all of them where the rule has not stopped the run
+    used_scores = scores[:stopped_at]  # a run that has not stopped has used all of them
     interval = None
     if stopped_at is not None and stopped_at < spec.max_folds:
         # A rule stops where the folds happen to agree, so its interval has to allow for the stop.
@@ -446,7 +447,7 @@ def _score_and_energy_picture(
     points = spent_frame(runs)
     if len(points) < 2:
         return
-    with st.container(height=270, border=False):  # room for it, before it is drawn
+    with st.container(height=270, border=False):  # so high that nothing moves once it is drawn
         plot(
             partial(spent_figure, points),
             cache_key=points.to_csv(),
@@ -459,7 +460,7 @@ def _score_and_energy_picture(
 def _runs_table(
     shown: Sequence[ListedRun], frame: pd.DataFrame, key: str, picked: Sequence[ListedRun]
 ) -> None:
-    # A press of 'Open' tells the number of its row alone, so the session keeps whose row that is.
+    # A press of 'Open' gives only the number of its row, so the session keeps the run of each row.
     st.session_state[_IDS_BY_ROW] = ids_of(shown)
     columns = []
     for name in _COLUMNS:

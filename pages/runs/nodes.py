@@ -66,7 +66,8 @@ def _runs_to_draw(ids_of_computed: Set[str]) -> list[RunRecord]:
         return _newest_on_several_nodes(newest_first)
     for row in newest_first:
         if row.run_id in ids_of_computed:
-            # Of the newest group all runs are drawn, of others those that are computed now.
+            # All runs of the newest group are drawn, and of other groups only those that are
+            # computed now.
             runs = store().group(row.group)
             for run_id in ids_of_computed - set(ids_of(runs)):
                 runs.append(store().run(run_id))

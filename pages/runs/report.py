@@ -62,7 +62,7 @@ def _report_file(rows: Sequence[ListedRun], file_format: str) -> str | bytes:
 
     runs = [results().with_user_scores(with_folds(row)) for row in rows]
     groups = groups_of_runs(store(), runs)
-    if "person" in groups:  # people are stored by their ids
+    if "person" in groups:  # runs have the ids of people, and the report has their names
         groups["person"] = {
             run_id: name_of_starter(who) for run_id, who in groups["person"].items()
         }

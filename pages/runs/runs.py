@@ -11,7 +11,7 @@ with page():
         from pages.runs.history import show_history
 
         show_history()
-        preload_plots()  # for the page that is opened next
+        preload_plots()  # the page that is opened next has plots
     elif view == NODES:
         from pages.runs.nodes import show_nodes
 

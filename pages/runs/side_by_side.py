@@ -101,7 +101,7 @@ def _addresses(runs: Sequence[NamedRun]) -> dict[str, str]:
         axis = "y"
         if panel != panels[0]:  # Plotly calls the axes of its panels y, y2, y3 ...
             axis = f"y{panels.index(panel) + 1}"
-        page = "replay"  # of a recorded run, which the page Run does not know
+        page = "replay"  # the page Run does not know recorded runs
         if run.run_id in own_ids:
             page = "run"
         # `plot` knows a point by the axis of its panel and its place on it, from 0.
@@ -139,7 +139,7 @@ def show_scores_and_energy(runs: Sequence[NamedRun]) -> None:
 @st.cache_data(show_spinner=False, max_entries=512)
 def _new_data_text(run_id: str, folds_used: int, _run: RunRecord) -> str:
     """The ends of a run's interval for new data, kept until it has used more folds."""
-    # Streamlit keeps the text by the run's id and its number of folds.
+    # Streamlit keeps the text by the arguments without an underscore: the run's id and its folds.
     scored = results().with_user_scores(_run)
     return new_data_cell(mean_on_new_data(scored, scored.user_scores))
 
@@ -157,7 +157,7 @@ def show_differing_settings(runs: Sequence[NamedRun]) -> None:
     frame = pd.DataFrame({"setting": setting_titles})
     for index, (name, run) in enumerate(runs):
         column = name
-        if len(_panels(runs)) > 1:  # only within a panel is a name that of a single run
+        if len(_panels(runs)) > 1:  # runs of different panels may share a name
             column = f"{name} on {dataset_title(run.spec.dataset)}, {metric_label(run.spec)}"
         frame[column] = [titled(field.values[index]) for field in differing]
     numbers_table(
@@ -245,15 +245,15 @@ def comparisons_of_best_runs(tested: Sequence[Comparison]) -> list[Comparison]:
 
 def _pairs_under_ids(runs: Sequence[NamedRun]) -> RunPairs:
     """Tested and untested pairs, under the ids of the runs."""
-    # Streamlit keeps the tests of these runs until the version of what they depend on changes.
+    # Streamlit keeps the tests of these runs until this key changes, with what they depend on.
     with_folds = []
-    version = []
+    cache_key = []
     for _, run in runs:
         if run.folds:
             with_folds.append(run)
             folds = tuple(fold.fold for fold in run.folds)
-            version.append((run.run_id, folds, run.spec.to_json()))
-    return _compared_pairs(store().url, tuple(version), with_folds)
+            cache_key.append((run.run_id, folds, run.spec.to_json()))
+    return _compared_pairs(store().url, tuple(cache_key), with_folds)
 
 
 def _pairs_under_names(runs: Sequence[NamedRun]) -> RunPairs:
@@ -270,8 +270,9 @@ def _pairs_under_names(runs: Sequence[NamedRun]) -> RunPairs:
 
 
 @st.cache_data(show_spinner="Comparing the runs ...", max_entries=32)
-def _compared_pairs(url: str, version: object, _runs: Sequence[RunRecord]) -> RunPairs:
-    # Streamlit keeps the pairs by the address of the database and the version of the runs.
+def _compared_pairs(database_url: str, cache_key: object, _runs: Sequence[RunRecord]) -> RunPairs:
+    # Streamlit keeps the pairs by the arguments without an underscore: the database, and what the
+    # tests depend on.
     return RunPairs(*compare_runs([results().with_user_scores(run) for run in _runs]))
 
 
@@ -325,7 +326,7 @@ def _certainty(runs: Sequence[NamedRun], comparisons_of_best: Sequence[Compariso
             has_fold_to_come = True
     if has_fold_to_come or not comparisons_of_best:
         return Certainty.OPEN
-    # A run that was not compared with the best one may be better: it has other folds, or none.
+    # A run with other folds, or without any, was not compared with the best one and may be better.
     others = len(runs) - len(_panels(runs))
     all_differ = all(pair.shows_difference for pair in comparisons_of_best)
     if all_differ and len(comparisons_of_best) >= others:
@@ -400,7 +401,7 @@ def _params_of_folds_page(runs: Sequence[NamedRun]) -> dict[str, str | list[str]
     labels = []
     datasets = []
     for _, run in runs:
-        # A run is whole once all folds of its split have run.
+        # Only runs with all their folds can be opened there.
         if run.run_id in own_ids and run.whole:
             labels.append(run_label(run))
         elif run.whole:

@@ -94,7 +94,7 @@ def _folds(data_version: str, spec: RunSpec) -> Folds:
 def _toy(spec: RunSpec) -> ToySplit:
     """The toy under the chosen strategy, cut where the toy's own time allows."""
     params = dict(spec.split_params)
-    params.pop("time_point", None)  # the toy has another calendar
+    params.pop("time_point", None)  # the toy example has another calendar
     return toy_split(spec.split, spec.k, spec.seed, params)
 
 
@@ -129,7 +129,8 @@ def draw_toy(spec: RunSpec) -> None:
     """
     toy = _toy(spec)
     steps = range(min(spec.k, _MOST_STEPS))
-    # The toy may have fewer folds than the slider has steps: it stays at its last one.
+    # The toy example may have fewer folds than the slider has steps. It then stays at its last
+    # fold.
     folds = [min(step, toy.k - 1) for step in steps]
     sentences = [toy_sentence(toy, fold) for fold in folds]
     marks = toy.marks.drop(columns=["user", "level"])
@@ -155,7 +156,7 @@ def draw_toy(spec: RunSpec) -> None:
 
 def toy_sentence(toy: ToySplit, fold: int) -> str:
     """What the picture of a fold shows, in words."""
-    interactions = toy.marks[toy.marks["fold"] == fold]  # a row for each, with its part
+    interactions = toy.marks[toy.marks["fold"] == fold]  # a row for each interaction, with its part
     counts = Counter(interactions["part"])
     learnt = counts["training"] + counts["fold-in"]
     tested = counts["test"]
@@ -171,7 +172,8 @@ def toy_sentence(toy: ToySplit, fold: int) -> str:
         )
     leak = toy.leaks[fold]
     if leak is not None:
-        later, earlier = leak.to_dict("records")  # a training interaction, and the tested one
+        # A later training interaction, and an earlier one that is tested.
+        later, earlier = leak.to_dict("records")
         words += (
             f" The arrow goes back in time: {later['name']} takes {later['item']} on day "
             f"{later['day']}, and a model that learned this predicts that {earlier['name']} "
@@ -325,7 +327,7 @@ def show_splits() -> None:
     viewed = ViewedFold(datasets.source_key(dataset.entry), spec, fold)
     try:
         with st.spinner("Splitting ..."):
-            # They are kept, so that what is shown below need not wait for them.
+            # The folds are kept, so that what is shown below need not wait for them again.
             _folds(viewed.data_version, spec)
     except EcvError as error:
         st.warning(sentence(error), icon=":material/block:")
@@ -341,7 +343,8 @@ def offer_split(spec: RunSpec) -> None:
     """Buttons in a row."""
     st.header("Use this split", anchor=False)
     with row_container():
-        # A tab of its own: a link within this session would lose choices that came by the address.
+        # The link opens another tab, as in this one it would lose the choices that came by the
+        # address.
         st.link_button(
             "Run with this split",
             f"./run?{urlencode(address_of(spec))}",
@@ -364,8 +367,8 @@ def address_of(spec: RunSpec) -> dict[str, str]:
         params[K] = str(spec.k)
     owner = parameters_owner(spec.split)
     for name, value in spec.split_params:
-        if value != "":  # a text that is left empty has no place in the address
-            # Streamlit writes a switch that is on as 'true'.
+        if value != "":  # an empty text has no place in the address
+            # In an address, Streamlit writes a switch that is on as 'true'.
             params[parameter_key(owner, name)] = str(value).lower()
     return params
 
@@ -410,7 +413,7 @@ def choose_split() -> ChosenSplit:
         st.caption(source)
     spec = make_spec(
         dataset=dataset.entry.id,
-        algorithm=MODEL,  # a spec names one, and what it is does not change the split
+        algorithm=MODEL,  # a spec needs an algorithm; the split is the same for all
         split=strategy.id,
         split_params=params,
         k=k,

@@ -44,8 +44,9 @@ def show_estimators() -> None:
     frame = estimators_frame()
     tables_of_task = set(frame.loc[frame["task"] == task, "dataset"])
     systems = [system for system in _recorded_estimators() if system.dataset in tables_of_task]
-    study = summary_of(systems, ranked=False)  # ranks take longest, and wait for their tab
-    # The table behind the figure says time: seconds were recorded where other studies have joules.
+    # Ranks take longest, so they are made only in their tab.
+    study = summary_of(systems, ranked=False)
+    # This study recorded seconds where others have joules, so the column gets a name that says so.
     cells = study.cells.rename(columns={"energy_percent": "seconds_percent"})
     study = replace(study, cells=cells)
     draw_slider(study, partial(_show_at_alpha, study, systems, task))
@@ -72,7 +73,7 @@ def _show_at_alpha(study: Summary, systems: list[Scores], task: str, alpha: floa
         alpha: The one of the slider.
     """
     show_headline(study, cost="time")
-    no_runs = scores_frame([])  # no cell has a run of its own to open
+    no_runs = scores_frame([])  # the cells have no runs that a click could open
 
     def draw_ranks() -> None:
         show_ranks(summary_of(systems), no_runs)
@@ -113,7 +114,7 @@ def _show_searches(task: str) -> None:
     frame = frame[frame["task"] == task]
     counts = frame.groupby("way").size().to_frame("tables")
     means = means_by(frame, "way").merge(counts, on="way")
-    ours = means.iloc[0]  # the recording begins with the ways of EFoldSearchCV
+    ours = means.iloc[0]  # the first row is the way of EFoldSearchCV
     st.markdown(
         f"To find the best of ten estimators, **EFoldSearchCV** by {ours['way']} takes "
         f"{percent_text(ours['folds_percent'] / 100, '.0f')} of the folds that `GridSearchCV` "
@@ -152,7 +153,7 @@ def show_papers() -> None:
     # The first line says how many cells are the same; the table of the cells follows.
     answer, _, cells = _markdown_of_cells(paper, table, words).partition("\n")
     show_large(answer)
-    with st.container(key="papers"):  # a wide table scrolls, the page does not
+    with st.container(key="papers"):  # look.css has this container scroll, and not the page
         st.markdown(cells)
 
 

@@ -87,8 +87,9 @@ def headline_sentences(
     """
     run_count = len(study.tradeoff.systems)
     runs_of_paper = [number for number, spec in enumerate(specs) if of_the_paper(spec)]
-    headline_of_paper = None  # a row for each alpha, as in the headline of all runs
-    # Where all runs are of the paper, the sentence about all of them says the same.
+    headline_of_paper = None  # otherwise a row for each alpha, as in `study.headline`
+    # If all runs are of the paper's algorithms, a sentence about those would repeat the one about
+    # all.
     if 0 < len(runs_of_paper) < run_count:
         headline_of_paper = study.headline_of(runs_of_paper)
     sentences = []
@@ -140,7 +141,7 @@ def _sums_sentence(row: pd.Series, run_count: int, cost: Cost) -> str:
         cost: What was recorded of each run.
     """
     parts = []
-    # A study whose cost is time has seconds in the column of joules.
+    # The columns of joules hold seconds in a study whose cost is time.
     for column, unit in (("processor", "processor time"), ("joules", _UNITS[cost])):
         percent = row[f"{column}_percent"]
         if np.isnan(percent):
@@ -192,7 +193,7 @@ def show_stops(study: Summary, scores: pd.DataFrame) -> None:
 
 
 def _click_words(scores: pd.DataFrame) -> str:
-    if scores.empty:  # no cell has a run of its own
+    if scores.empty:  # the cells have no runs that a click could open
         return ""
     return "A click on a cell opens its run."
 
@@ -249,7 +250,7 @@ def show_ranks(study: Summary, scores: pd.DataFrame) -> None:
     orders = int(study.stability["orders"].max())
     counting = f"all {orders:,} orders are counted"
     if orders < factorial(study.k):
-        error = 50 / sqrt(orders)  # of a share of 50 %; that of any other share is smaller
+        error = 50 / sqrt(orders)  # the standard error of a share of 50 %, the largest there is
         counting = (
             f"{orders:,} random orders per dataset, standard error at most {error:.1f} points"
         )
@@ -259,7 +260,8 @@ def show_ranks(study: Summary, scores: pd.DataFrame) -> None:
         f"under {study.k} folds, and in how many the winner does. All algorithms see the folds in "
         f"the same order, and each stops by its own scores ({counting})."
     )
-    columns = study.cells["algorithm"].nunique() + 2  # and one for all, one for the winner
+    # Two more columns: all algorithms, and the winner.
+    columns = study.cells["algorithm"].nunique() + 2
     rows = study.ranks.merge(study.stability, on=["alpha", "dataset"])
     plot(
         partial(ranks_figure, study.ranks, study.stability),
@@ -358,8 +360,9 @@ def rule_sentences(frame: pd.DataFrame, alphas: Sequence[float], weighting: str)
         alphas: Those of the slider.
         weighting: The weighting of the runs: CELLS or JOULES.
     """
-    # The frame says of each rule, for each alpha, over how many runs it was compared, what energy
-    # e-fold uses over these, `energy_percent`, and what the rule needs for the same difference.
+    # For each rule and alpha, the frame has the number of runs over which the rule was compared,
+    # the energy that e-fold uses over these (`energy_percent`), and what the rule needs for its
+    # difference.
     frame = frame.rename(
         columns={"cells": "runs", "equal_difference_energy_percent": "energy_of_rule"}
     )
@@ -380,7 +383,7 @@ def rule_sentences(frame: pd.DataFrame, alphas: Sequence[float], weighting: str)
             need = f"{_rule_title(row['rule'])} {percent_text(row['energy_of_rule'] / 100, '.0f')}"
             if row["runs"] == run_count:
                 needs.append(need)
-            else:  # a rule that needs users' scores, which some runs lack
+            else:  # the rule needs users' scores, which some runs lack
                 needs_of_some_runs += (
                     f" Over {row['runs']} of the {run_count} runs: {need}, where e-fold needs "
                     f"{percent_text(row['energy_percent'] / 100, '.0f')}."

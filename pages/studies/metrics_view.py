@@ -68,7 +68,7 @@ def show_metrics() -> None:
     show_large(study.sentence())
     _show_curves(study, name)
     _show_powers(study)
-    # A single parameter has no other to dominate: `dominant` is empty then.
+    # `dominant` is empty where there is a single parameter, which has no other to dominate.
     if study.dominant:
         _show_dominance(study)
     with st.expander("How this is worked out", icon=":material/calculate:"):
@@ -160,7 +160,7 @@ def _pick_tuning() -> str:
 
 def _label(name: str) -> str:
     """'ItemKNN on MovieLens 100K', and whether it is one's own."""
-    # A name is 'DATASET--ALGORITHM', after the prefix where it is one's own.
+    # A name is 'DATASET--ALGORITHM'; that of one's own tuning begins with the prefix.
     dataset, algorithm = name.removeprefix(_OWN_PREFIX).split("--")
     title = f"{ALGORITHMS[algorithm].title} on {datasets.entry(dataset).title}"
     if name.startswith(_OWN_PREFIX):

@@ -69,10 +69,12 @@ def pick_study() -> str:
     begun_study = st.session_state.pop(_BEGUN, "")
     if begun_study:
         st.session_state[_CHOICE] = begun_study
-        # Streamlit lets nobody but the widget write the address of a widget that is drawn already.
+        # Where the widget is drawn already, Streamlit lets only the widget itself write its
+        # address.
         with suppress(StreamlitAPIException):
             st.query_params[_CHOICE] = labels[begun_study]
-    # A study that was picked here may just have been removed, which is no fault of a link.
+    # The link is warned of only before anything is picked: later, a picked study may have been
+    # removed.
     translate_address(_CHOICE, labels, warns_of_unknown=_CHOICE not in st.session_state)
     if not own_studies and _CHOICE not in st.query_params:
         return RECORDED
@@ -109,7 +111,7 @@ def compares_splits(study_id: str) -> bool:
 
 def show_progress(study_id: str, cells: Sequence[Cell]) -> None:
     """A row for each run, and buttons; it follows the study while any run is active."""
-    # Drawn again whenever any run changes, and while the tab is looked at with every step.
+    # This part is drawn anew when a run changes, and with every step while the tab is looked at.
     drawn_at = watch().drawn_activity().moment
     draw_live(
         _show_runs_now,
@@ -134,9 +136,9 @@ def _show_runs_now(study_id: str, drawn_states: object, drawn_at: float) -> None
         try:
             cells = cells_of(study_id)
         except InputError:
-            st.rerun()  # removed meanwhile
+            st.rerun()  # the study has been removed meanwhile
         if watch().drawn_activity().moment > drawn_at and _states_in_figures(cells) != drawn_states:
-            st.rerun()  # the figures below have changed too
+            st.rerun()  # the figures below have to be drawn anew, too
         show_trouble()
         with spread_row():
             st.markdown(progress_words(cells), width="content")
@@ -285,11 +287,11 @@ def _offer_to_go_on(label: str, study_id: str, cells: Sequence[Cell], *, help: s
     if not cells:
         return
     for cell in cells:
-        # A run that somebody may not cancel is somebody else's, and so not theirs to go on with.
+        # Whoever may not cancel a run did not start it, and may not go on with it either.
         if cell.run is not None and not _may_cancel(cell):
             return
     if st.button(label, icon=":material/resume:", help=help):
-        # What ended at its stop goes on to fold k.
+        # A cell that ended at its stop goes on with all its folds.
         full = any(cell.ended_early for cell in cells)
         act_and_rerun(partial(run_actions().go_on_with_study, study_id, full=full))
 
@@ -415,7 +417,7 @@ def _pick_one_split() -> PickedStudy:
     task = _pick_task()
     suffix = ""
     usual: Sequence[str] = _USUAL
-    if task.of_table:  # other choices, so widgets with other keys
+    if task.of_table:  # tables have other choices, and so other widgets
         suffix = f"_{task}"
         usual = ()
     dataset_ids = _pick_datasets(task, f"new_datasets{suffix}")
@@ -484,7 +486,7 @@ def _pick_settings(task: Task, suffix: str) -> dict[str, Any]:
         suffix: The suffix of the keys of widgets that are others for other tasks.
     """
     split_column, metric_column, n_column, seed_column, k_column = st.columns([2, 1.5, 1, 1, 1])
-    # A split that makes only one fold leaves nothing to stop early.
+    # Splits that make only one fold are left out, as there is nothing to stop early.
     splits_with_folds = [name for name in serving(task) if not SPLITS[name].single]
     split = split_column.selectbox(
         options=splits_with_folds,

@@ -80,7 +80,7 @@ def show_ranks_under_splits() -> None:
         "The same algorithms, the same data, another split: does the winner stay the winner?"
     )
     runs = _picked_runs()
-    # A block has every algorithm under every split, on one dataset.
+    # A block is a set of runs on one dataset: every algorithm of it under every split of it.
     blocks = _blocks(runs)
     if blocks:
         _show_comparison(_pick_comparison(blocks))
@@ -156,7 +156,7 @@ def _blocks(runs: Sequence[RunRecord]) -> dict[str, Block]:
     blocks = {}
     for dataset in in_catalogue_order(run.spec.dataset for run in runs):
         on_dataset = [run for run in runs if run.spec.dataset == dataset]
-        with suppress(InputError):  # nothing on it can be compared
+        with suppress(InputError):  # on this dataset, nothing can be compared
             blocks[dataset] = largest_block(on_dataset, list(ALGORITHMS))
     return blocks
 
@@ -174,7 +174,7 @@ def _show_comparison(comparison: SplitComparison) -> None:
     reference = titled(comparison.reference)
     run_ids = tuple(run.run_id for run in block.runs.values())
     swaps_by_ids = _swaps(run_ids, metric, block)
-    swaps = replace(  # with titles, as people read them, in place of ids
+    swaps = replace(  # people read titles, in place of ids
         swaps_by_ids,
         algorithms=tuple(map(algorithm_title, swaps_by_ids.algorithms)),
         splits=tuple(map(titled, swaps_by_ids.splits)),
@@ -253,7 +253,7 @@ def _show_taus(swaps: Swaps, cache_key: Hashable, name: str) -> None:
 def _metric_title(metric: str) -> str:
     """'nDCG@10'; 'Gini index@10 (lower is better)'."""
     title = column_title(metric)
-    metric_id, _, _ = metric.partition("@")  # before its cut-off
+    metric_id, _, _ = metric.partition("@")  # the id of a metric stands before its cut-off
     definition = METRICS.get(metric_id)
     if definition is not None and not definition.higher_is_better:
         title += " (lower is better)"

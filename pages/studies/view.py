@@ -116,13 +116,14 @@ def _show_figures(runs: Sequence[RunRecord], specs: Sequence[RunSpec]) -> None:
     whole_runs = [run for run in picked_runs if run.whole]
     words = runs_words(picked_runs)
     if len(picked_runs) > len(whole_runs):
-        # The sign is that of the table of scores.
+        # The table of scores marks these runs with the same sign.
         words += f", {len(picked_runs) - len(whole_runs)} of them ended early †"
     line.markdown(words)
     scores = scores_frame(picked_runs)
     if whole_runs:
         systems = systems_of(whole_runs)
-        study = summary_of(systems, ranked=False)  # ranks take longest, and wait for their tab
+        # Ranks take longest, so they are made only in their tab.
+        study = summary_of(systems, ranked=False)
         draw_slider(study, partial(_show_at_alpha, study, systems, whole_runs, scores))
     elif picked_runs:
         st.info(_NOT_YET)
@@ -198,7 +199,7 @@ def _pictures(
         "Difference": partial(printed_figure, draw_differences),
         "Folds used": partial(printed_figure, draw_stops),
     }
-    if len(systems) > study.cells["dataset"].nunique():  # some dataset has two algorithms
+    if len(systems) > study.cells["dataset"].nunique():  # ranks need a dataset with two algorithms
         pictures["Ranks"] = print_ranks
     return pictures
 
@@ -224,7 +225,8 @@ def summary_of(systems: list[Scores], *, ranked: bool = True) -> Summary:
 @st.cache_data(show_spinner="Comparing the rules ...", max_entries=24)
 def _rules_frame(fingerprint: str, rules: tuple[str, ...], _study: Summary) -> pd.DataFrame:
     """Every rule beside the paper's, which Streamlit keeps by all arguments but the last."""
-    # The ids of the rules are here for the key of the cache alone: one may be registered meanwhile.
+    # `rules` is only part of the cache's key, so that a rule that is registered later is compared
+    # too.
     systems = _study.tradeoff.systems
     return _study.rules(
         curves_by_rule(user_rule_curves(system, WITHIN_PERCENT) for system in systems)

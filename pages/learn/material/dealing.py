@@ -65,9 +65,10 @@ def draws_frame(scores: Floats, draws: int) -> pd.DataFrame:
     """
     k = len(scores)
     orders = np.empty((draws, k), dtype=np.intp)
-    for draw in range(draws):  # each by a seed of its own, so that more draws leave it as it is
+    # Each draw has a seed of its own, so that it stays the same when more are drawn.
+    for draw in range(draws):
         orders[draw] = np.random.default_rng([0, draw]).permutation(k)
-    shuffled = scores[orders]  # a row for each draw, a column for each fold
+    shuffled = scores[orders]  # a row for each draw, and a column for each place in its order
     means, _ = running_means_and_deviations(shuffled)
     return pd.DataFrame(
         {

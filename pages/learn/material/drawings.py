@@ -44,7 +44,7 @@ def grades_figure(frame: pd.DataFrame, graded_data: str, *, dark: bool = False) 
         showlegend=False,
         hovertemplate="%{y}: %{x:.4f}<extra></extra>",
     )
-    # Beside the bars, narrow screens have no room for words.
+    # The words stand on the bars, because narrow screens have no room beside them.
     above_bar = {"xanchor": "left", "yanchor": "bottom", "yshift": 12, "align": "left"}
     for model, score in zip(models, scores, strict=True):
         words = f"<b>{score:.2f}</b>  {model}"
@@ -78,9 +78,10 @@ def wander_figure(frame: pd.DataFrame, *, metric: str, dark: bool = False) -> go
     earlier_draws = frame[~is_newest]
     low = float(frame["score"].min())
     high = float(frame["score"].max())
-    margin = (high - low) * 0.08 or 0.01  # there is a margin where all scores are equal, too
+    # Where all scores are equal, the margin is 0.01.
+    margin = (high - low) * 0.08 or 0.01
     figure = go.Figure()
-    # One trace with gaps: a hundred lines cost as much as one.
+    # All lines are one trace with gaps between them, which is drawn as fast as a single line.
     folds = []
     means = []
     for _, rows in earlier_draws.groupby("draw"):

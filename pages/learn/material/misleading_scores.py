@@ -47,7 +47,7 @@ def coincidence(scores: Floats, alpha: float) -> Coincidence:
     k = len(scores)
     k_fold_mean = float(scores.mean())
     triples = np.array(list(permutations(range(k), 3)))
-    # A row for each triple, a column for each of its folds: the last one is after three.
+    # Arrays have a row for each triple, and a column for each number of folds: -1 is after three.
     means, deviations = running_means_and_deviations(scores[triples])
     stops_after_three = least_alphas(deviations, CONFIDENCE)[:, -1] <= alpha
     if not stops_after_three.any():
@@ -58,12 +58,14 @@ def coincidence(scores: Floats, alpha: float) -> Coincidence:
     *_, half_width_in_deviations = t_factors(3, CONFIDENCE)
     half_widths = half_width_in_deviations * deviations[stops_after_three, -1]
     distances = np.abs(stop_means - k_fold_mean)
-    with np.errstate(divide="ignore", invalid="ignore"):  # three equal scores: no width at all
+    # Three equal scores have an interval without width.
+    with np.errstate(divide="ignore", invalid="ignore"):
         times_too_narrow = np.where(half_widths > 0, distances / half_widths, np.inf)
-    # Rounded, because the same three folds in another order differ in the last digit.
+    # Rounding makes up for the last digit, in which the same three folds differ by their order.
     percents = differences_percent(stop_means, k_fold_mean).round(9)
     is_furthest = percents == percents.max()
-    # Of the triples that are furthest off, the one whose interval is most too narrow.
+    # Among the triples that are furthest off, that with the narrowest interval for its distance is
+    # taken.
     worst_triple = int(np.argmax(np.where(is_furthest, times_too_narrow.round(9), -1.0)))
     first_three = stopping_triples[worst_triple].tolist()
     others = [fold for fold in range(k) if fold not in first_three]
@@ -119,17 +121,19 @@ def coverage_by_stop(alpha: float, deviation: float, *, runs: int) -> list[StopC
         deviation: Standard deviation of the fold scores, in their unit.
         runs: How many are made.
     """
-    scores = deviation * np.random.default_rng(0).standard_normal((runs, K))  # of a true mean of 0
+    scores = deviation * np.random.default_rng(0).standard_normal((runs, K))  # the true mean is 0
     means, deviations = running_means_and_deviations(scores)
     may_stop = least_alphas(deviations, CONFIDENCE) <= alpha
-    may_stop[:, -1] = True  # all folds are in
-    last_folds = may_stop.argmax(axis=1)  # the index of the first fold that may stop
-    at_stop = (np.arange(runs), last_folds)  # of each run, its row, the column of its last fold
-    distances = np.abs(means[at_stop]) / deviations[at_stop]  # to the true mean, in deviations
-    # In deviations, too, half the width of an interval is its t factor.
+    may_stop[:, -1] = True  # every run ends after its last fold
+    last_folds = may_stop.argmax(axis=1)  # argmax gives the first True of each run
+    # `at_stop` indexes one cell per run: its row, and the column of its last fold.
+    at_stop = (np.arange(runs), last_folds)
+    # The distances to the true mean, 0, are in standard deviations.
+    distances = np.abs(means[at_stop]) / deviations[at_stop]
+    # Half the width of an interval is its t factor, in standard deviations as well.
     t_interval_holds = distances <= t_factors(K, CONFIDENCE)[last_folds]
-    # The rule looks after every fold from its first one on, and every look may err: so that all
-    # looks together hold with CONFIDENCE, each has to hold with more.
+    # The rule looks after every fold from `first_look` on, and each look may err. For all looks
+    # together to hold with CONFIDENCE, each look needs more.
     first_look = EFold(alpha=alpha).first
     confidence_of_look = 1 - look_level(first_look, K, CONFIDENCE)
     look_interval_holds = distances <= t_factors(K, confidence_of_look)[last_folds]
@@ -142,7 +146,7 @@ def coverage_by_stop(alpha: float, deviation: float, *, runs: int) -> list[StopC
             look_interval_holds=float(look_interval_holds[is_counted].mean()),
         )
 
-    coverages = [coverage(None, np.full(runs, True))]  # of all runs, wherever they stop
+    coverages = [coverage(None, np.full(runs, True))]  # all runs together, wherever they stop
     for stop in range(first_look, K + 1):
         stops_here = last_folds == stop - 1
         if stops_here.mean() > _RARE:

@@ -71,10 +71,11 @@ def stops_at(all_moments: Sequence[Moment], alphas: Floats) -> NDArray[np.intp]:
         all_moments: All k moments.
         alphas: Shape (alphas,).
     """
-    # None, where the rule cannot stop, becomes NaN, and no alpha is as large as that.
+    # The array has NaN where the rule cannot stop at any alpha, as no number is at least NaN.
     least_alphas = np.array(least_alpha_after_folds(all_moments), dtype=np.float64)
-    may_stop = least_alphas[None, :] <= alphas[:, None]  # a row for each alpha
-    may_stop[:, -1] = True  # all folds are in
+    # `may_stop` has a row for each alpha, and a column for each fold.
+    may_stop = least_alphas[None, :] <= alphas[:, None]
+    may_stop[:, -1] = True  # every run ends after its last fold
     return np.argmax(may_stop, axis=1) + 1
 
 
@@ -137,8 +138,8 @@ def round_of(runs: Sequence[RunRecord], number: int) -> GameRound:
     rng = np.random.default_rng([number])
     most_folds = max(run.k for run in runs)
     wanted_stop = int(rng.integers(FIRST_STOP, most_folds + 1))
-    # The stop is drawn first, then an alpha that stops there: with any alpha most rounds would end
-    # at fold 3. Not every order of a run can stop after every fold.
+    # The stop is drawn first, and then an alpha that stops there. Otherwise most rounds would end
+    # at fold 3. A run cannot stop after every fold in every order, so several are tried.
     for _ in range(_TRIES):
         run = runs[int(rng.integers(len(runs)))]
         order = rng.permutation(run.k).tolist()

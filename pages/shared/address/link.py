@@ -58,7 +58,7 @@ def write_into_link(params: Mapping[str, str | Sequence[str]], *, left_out: str 
             values_of[name] = [values]
         else:
             values_of[name] = list(values)
-    # For link.js, which copies the link and says what of the page it leaves out.
+    # link.js reads these data: it copies the link, and says what of the page the link leaves out.
     data = json.dumps({"params": values_of, "without": left_out})
     st.html(f'<span hidden data-ecv-link="{escape(data)}"></span>')
 
@@ -147,7 +147,7 @@ def step_from_link(
     text = st.query_params.get(key)
     if text is None or text in map(text_of, steps):
         return
-    with suppress(ValueError):  # what is no number is no step either, and the warning says so
+    with suppress(ValueError):  # a text that is no number gets the warning below
         number = float(text)
         for step in steps:
             if isclose(step, number, rel_tol=1e-6):
@@ -172,7 +172,7 @@ def translate_address(
     """
     # A link has ids, and Streamlit writes labels: either is taken, and the address gets labels.
     ids_or_labels = st.query_params.get_all(key)
-    # An empty name is no link's: Streamlit writes it once everything is taken out of a widget.
+    # Streamlit writes an empty name once everything has been taken out of a widget.
     choosable = {*labels, *labels.values(), ""}
     known_labels = []
     for name in ids_or_labels:
@@ -181,16 +181,18 @@ def translate_address(
         else:
             known_labels.append(labels.get(name, name))
     if known_labels == ids_or_labels:
-        return  # the address has labels alone, as Streamlit wants it
+        return  # Streamlit understands an address of labels alone
     if not known_labels and not in_popover:
-        return  # Streamlit itself drops what the widget does not know, and the warning is in sight
+        # Streamlit drops what the widget does not know, and the warning above is in sight.
+        return
     if len(known_labels) < len(ids_or_labels):
-        # The rerun below takes the warnings away: the page says them again.
+        # The rerun below removes the warnings from the page, so they are shown once more after it.
         st.session_state[_REPEATS_LINK_WARNINGS] = True
     if not known_labels:
         del st.query_params[key]
         st.rerun()
-    # In the session a widget has ids: one, or a list where several can be picked.
+    # The session has the ids that a widget holds: a single one, or a list where several can be
+    # picked.
     in_session: str | list[str] = ids_or_labels[0]
     if isinstance(st.session_state.get(key), list):
         in_session = ids_or_labels
@@ -215,7 +217,8 @@ def _change_address_and_rerun(key: str, in_address: str | list[str], in_session:
     """
     try:
         st.query_params[key] = in_address
-    except StreamlitAPIException:  # the way back in the browser: the widget is there already
+    except StreamlitAPIException:
+        # After the browser's Back the widget is drawn already, and its address cannot be written.
         st.session_state[key] = in_session
         return
     st.rerun()

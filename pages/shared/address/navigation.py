@@ -51,7 +51,7 @@ def page() -> Iterator[None]:
 
     A page that is run on its own draws nothing for those who may not see it.
     """
-    may_look = False  # it stays so where an error hides who this is
+    may_look = False  # it stays False where an error hides who this is
     with errors_as_sentences():
         may_look = who().role is not PersonRole.NOBODY
     if not may_look:
@@ -78,7 +78,8 @@ def draw_page_head(titles: Mapping[str, str]) -> PageHead:
     views = list(titles)
     _forget_unknown_view(views)
     with spread_row():
-        title = st.container(width="content")  # filled below, once the view is known
+        # The title depends on the view, which is picked below.
+        title = st.container(width="content")
         with row_container(width="content"):
             picked = st.segmented_control(
                 "View",
@@ -101,8 +102,8 @@ def _forget_unknown_view(views: Sequence[str]) -> None:
 
     It may come from the address or from the session, under the same key.
     """
-    # A link calls a view as the widget does, so nothing is translated: this warns of a view in the
-    # link that the page does not have.
+    # Links name views as the widget does, so nothing has to be translated. This call only warns of
+    # a view in the link that the page does not have.
     label_of_view = {view: view for view in views}
     translate_address(VIEW, label_of_view, warns_of_unknown=True)
     # Every page with views has this key: the session may have a view of the page that was open
@@ -119,7 +120,7 @@ def show_view(view: str) -> None:
 def account_page() -> list[st.Page]:
     """Where people see what they may do, where that is not everything."""
     mode = Mode.PRIVATE
-    with suppress(EcvError):  # wrong settings are said in place of every page
+    with suppress(EcvError):  # every page shows the error of wrong settings
         mode = settings().mode
     if mode is Mode.PRIVATE:
         return []

@@ -37,7 +37,8 @@ def terms() -> dict[str, Term]:
     entries: dict[str, Term] = {}
     for row in tomllib.loads(_FILE.read_text("utf-8"))["term"]:
         entries[row["id"]] = Term(**row)
-    for entry in _terms_of_library():  # an entry of the file goes before one of the library
+    # An entry of the file takes precedence over one of the library.
+    for entry in _terms_of_library():
         entries.setdefault(entry.id, entry)
 
     def title_in_lower_case(entry: Term) -> str:
@@ -49,7 +50,7 @@ def terms() -> dict[str, Term]:
 def _terms_of_library() -> Iterator[Term]:
     """Metrics, splits and rules say themselves what they are."""
     for metric in METRICS.values():
-        if metric.help:  # a metric of one's own may have none
+        if metric.help:  # a user's own metric may have no help
             yield Term(id=metric_term(metric.id), title=metric.title, text=metric.help)
     for split in SPLITS.values():
         yield Term(id=split.id, title=f"split: {split.title}", text=split.help, chapter="folds")

@@ -45,7 +45,8 @@ def present_button() -> None:
     """Leads to the presentation of this page."""
     if st.button("Present", icon=":material/present_to_all:", key="present"):
         st.query_params["present"] = "1"
-        st.rerun()  # all of it: the button may stand in a part that is drawn by itself
+        # The whole page is drawn anew, since the button may be in a part that is drawn by itself.
+        st.rerun()
 
 
 def presentation() -> None:

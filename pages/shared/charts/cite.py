@@ -70,10 +70,11 @@ def _offer_folds(specs: Iterable[RunSpec], key: str) -> None:
     """A button for each split whose data are here."""
     spec_of_split = {}
     for spec in specs:
-        # Specs with the same settings of the split have the same folds, whichever of them are run.
+        # Specs that agree in the settings of the split have the same folds, even if they run only
+        # some.
         settings_of_split = str(replace(spec, only_folds=()).settings_with_roles(Role.FOLDS))
         spec_of_split[settings_of_split] = spec
-    if not spec_of_split:  # scores from a file have no spec
+    if not spec_of_split:  # scores from a file have no specs
         st.caption("The folds were made by other software; release them from there.")
     for number, spec in enumerate(spec_of_split.values()):
         title = dataset_title(spec.dataset)

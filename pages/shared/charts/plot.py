@@ -144,7 +144,8 @@ def draw_figure(
     # A click on a point of the figure opens its address.
     addresses = {}
     for point, address in (address_of_point or {}).items():
-        addresses[disarm_chart_text(point)] = address  # the figure has its texts in this form too
+        # The texts in the figure are disarmed in the same way.
+        addresses[disarm_chart_text(point)] = address
     data = {
         "plotly": PLOTLY,
         "top": page_version,  # when this changes, the page is scrolled to its top

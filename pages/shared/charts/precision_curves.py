@@ -36,11 +36,12 @@ def user_rule_curves(system: Scores, within_percent: float) -> dict[str, Curve]:
 
 @st.cache_data(show_spinner=False, max_entries=256)
 def _worked_out_curves(
-    url: str, fingerprint: str, rules: tuple[str, ...], within_percent: float, _run_id: str
+    database_url: str, fingerprint: str, rules: tuple[str, ...], within_percent: float, _run_id: str
 ) -> dict[str, Curve]:
     """Worked out of users' scores; Streamlit keeps it by all but the last argument."""
     try:
         scores = results().scores(recorded_run(_run_id) or store().run(_run_id))
     except EcvError:
-        return {}  # whoever shows it says over how many systems it is
+        # A missing curve is no error: whoever shows curves says over how many systems they are.
+        return {}
     return curves_of_run(scores, within_percent=within_percent)

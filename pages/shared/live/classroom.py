@@ -85,7 +85,7 @@ class Room:
                 message = json.loads(await host.receive_text())
                 await self._show_on_phones(message)
         finally:
-            if self._host is host:  # else the lecturer's page has opened another socket since
+            if self._host is host:  # the lecturer's page may have opened another socket since
                 self._host = None
                 loop = asyncio.get_running_loop()
                 loop.call_later(_SECONDS_WITHOUT_HOST, self._end_unless_back, host)
@@ -97,7 +97,8 @@ class Room:
             name = await phone.receive_text()
         is_full = len(self._phones) >= MOST_PHONES or len(self._numbers) >= _MOST_NAMES
         if is_full or len(name) > _MOST_CHARACTERS_OF_A_PHONE:
-            return  # the caller closes the socket
+            # The caller closes the socket of a phone that finds no room.
+            return
         number = self._numbers.setdefault(name, len(self._numbers) + 1)
         self._phones[phone] = number
         try:
@@ -143,14 +144,14 @@ class Room:
             number: The number of the phone.
             bet: What it sent: the round, and its pick in each part of the question.
         """
-        # As the page of the lecturer sends it: {"round": 2, "parts": [{"options": [...]}, ...]}.
+        # The lecturer's page sends a question as {"round": 2, "parts": [{"options": [...]}, ...]}.
         question = self._shown.get("question")
         if not isinstance(question, dict) or not isinstance(bet, dict):
             return
         picks = bet.get("picks")
         parts = question["parts"]
         if bet.get("round") != question["round"] or self._shown.get("outcome"):
-            return  # too late
+            return  # the bet is of an earlier round, or its outcome is known
         if not isinstance(picks, list) or len(picks) != len(parts):
             return
         for pick, part in zip(picks, parts, strict=True):
@@ -168,7 +169,7 @@ async def _send(receiver: WebSocket, message: Mapping[str, object]) -> None:
     try:
         async with asyncio.timeout(_PATIENCE_SECONDS):
             await receiver.send_json(message)
-    except (WebSocketDisconnect, RuntimeError):  # it has gone
+    except (WebSocketDisconnect, RuntimeError):  # the page has gone
         return
     except TimeoutError:
         with suppress(RuntimeError):
@@ -239,7 +240,7 @@ async def _serve(
     if room is None:
         await _send(socket, {"ended": True})
     else:
-        # Whoever is at the other end has gone, sends nonsense, or sends nothing.
+        # These errors mean that the other end has gone, sends nonsense, or sends nothing.
         with suppress(WebSocketDisconnect, ValueError, TimeoutError):
             await serve(room, socket)
     with suppress(RuntimeError):
@@ -271,7 +272,7 @@ class PhoneListener:
         """
         host = local_address()
         if self._port is None:
-            assert self.loop is not None
+            assert self.loop is not None  # the server sets it before the first page is drawn
             bound = _bound_socket(first_port)
             asyncio.run_coroutine_threadsafe(self._begin(bound), self.loop).result(5)
             _, self._port = bound.getsockname()
@@ -285,7 +286,7 @@ class PhoneListener:
             access_log=False,
             lifespan="off",
             timeout_graceful_shutdown=1,
-            ws_max_size=_MOST_CHARACTERS_OF_A_PHONE * 4,  # bytes: at most 4 a character in UTF-8
+            ws_max_size=_MOST_CHARACTERS_OF_A_PHONE * 4,  # in UTF-8 a character has at most 4 bytes
         )
         self._server = uvicorn.Server(config)
         self._serving = asyncio.create_task(self._server.serve(sockets=[bound]))
@@ -311,7 +312,7 @@ def local_address() -> str:
     """
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
-            probe.connect(("192.0.2.1", 9))  # sends nothing; an address of the documentation
+            probe.connect(("192.0.2.1", 9))  # sends nothing; this address is reserved for examples
         except OSError as error:
             raise InputError(
                 "this computer is in no network, so that no phone can reach it: join the "
@@ -327,7 +328,7 @@ def _bound_socket(first_port: int) -> socket.socket:
         bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            bound.bind(("0.0.0.0", port))  # every network that this machine is in
+            bound.bind(("0.0.0.0", port))  # listens in every network that this machine is in
         except OSError:
             bound.close()
         else:

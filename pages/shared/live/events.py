@@ -258,12 +258,13 @@ class Events:
             messages = await asyncio.to_thread(self._messages_of_feeds, feeds, activity)
             self._message_of_feed = messages
             await self._send_changes(activity)
-        except EcvError as error:  # a database comes and goes
+        except EcvError as error:  # a database may be away for a while
             log.warning("what goes on could not be seen: %s", error)
             # Another key changes every version, so that pages that show the error are drawn anew.
             self._key = token_bytes(16)
             return False
-        except Exception:  # whoever watches is told again after the next look
+        except Exception:
+            # An error of any kind must not end the loop: pages are told again after the next look.
             log.exception("pages could not be told what goes on")
             return False
         return bool(activity.runs)
@@ -291,8 +292,8 @@ class Events:
         try:
             entries = feed.make(activity)
         except EcvError:
-            raise  # the database is away, for every feed: the caller logs it once
-        except Exception:  # an error in this feed alone: the others are still shown
+            raise  # the database is away for all feeds; the caller logs this once
+        except Exception:  # an error of one feed must not hide the others
             log.exception("%s could not be shown", feed.name)
             entries = None
         if not entries:
@@ -306,7 +307,7 @@ class Events:
         sockets = list(self._pages)
         sending = []
         for socket, page in self._pages.items():
-            # Both note on the page that what they give is sent.
+            # Both calls note on the page that what they return counts as sent.
             texts = self._take_new_messages(page)
             changed_versions = self._take_changed_versions(page, versions, activity)
             if changed_versions:
@@ -314,7 +315,8 @@ class Events:
             sending.append(_send(socket, texts))
         errors = await asyncio.gather(*sending, return_exceptions=True)
         for socket, error in zip(sockets, errors, strict=True):
-            if isinstance(error, TimeoutError):  # the others do not wait for it again
+            # A page that does not take messages is told nothing more.
+            if isinstance(error, TimeoutError):
                 self._pages.pop(socket, None)
             elif error and not isinstance(error, _PAGE_HAS_GONE):
                 raise error
@@ -399,7 +401,7 @@ def _without_moment(version: str) -> str:
 
 def _page_of_message(text: str) -> _Page | None:
     """The topics and tokens that a page says, one a line; None where it says anything else."""
-    # A page says what it follows, one a line: 'shared TOKEN', or a topic as 'runs 1a2b 3c4d'.
+    # Each line of the text is 'shared TOKEN', or a topic such as 'runs 1a2b 3c4d'.
     lines = text.split("\n")
     if len(lines) > _MOST_LINES or len(text) > _MOST_CHARACTERS:
         return None
@@ -412,7 +414,7 @@ def _page_of_message(text: str) -> _Page | None:
         elif kind in _CONTENT_OF_KIND:
             topics.append(line)
         else:
-            return None  # no page of ours says this
+            return None  # no page of this dashboard sends such a line
     return _Page(topics, tokens)
 
 

@@ -120,7 +120,7 @@ def _memory() -> dict[str, float]:
     for child in dashboard.children(recursive=True):
         try:
             workers += child.memory_info().rss
-        except psutil.Error:  # it has just ended
+        except psutil.Error:  # the process has just ended
             continue
     return {
         '{process="dashboard"}': dashboard.memory_info().rss,
@@ -151,7 +151,8 @@ async def tell_systemd() -> None:
     A database that is away is waited for, and no reason to be started anew.
     """
     _notify("READY=1")
-    microseconds = int(os.environ.get("WATCHDOG_USEC", "0"))  # within which it asks for a sign
+    # Systemd wants a sign of life at least this often.
+    microseconds = int(os.environ.get("WATCHDOG_USEC", "0"))
     while microseconds:
         await asyncio.sleep(microseconds / 2e6)
         try:
@@ -168,7 +169,7 @@ def _notify(message: str) -> None:
     address = os.environ.get("NOTIFY_SOCKET", "")
     if not address:
         return
-    if address.startswith("@"):  # a socket without a file
+    if address.startswith("@"):  # an abstract socket, whose name begins with a zero byte
         address = f"\0{address[1:]}"
     with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
         systemd.connect(address)

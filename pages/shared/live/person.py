@@ -128,7 +128,7 @@ def _claims() -> dict[str, object]:
     if not st.user.get("is_logged_in"):
         return {}
     claims: dict[str, object] = dict(st.user.to_dict())
-    sign_outs.note(claims)  # signing out in any tab will end this sign-in too
+    sign_outs.note(claims)  # so that signing out in any tab ends this sign-in too
     if sign_outs.is_over(claims):
         return {}
     return claims

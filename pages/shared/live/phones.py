@@ -64,7 +64,7 @@ def show_phones(*, is_learn_page: bool) -> None:
             "address": address,
             "qr": _qr_code(address),
         }
-    with st.container(key="told-phones"):  # takes no room; the panel stands above the page
+    with st.container(key="told-phones"):  # this takes no room, as the panel floats above the page
         pressed = _panel(
             key="phones",
             data=data,
@@ -81,7 +81,7 @@ def show_phones(*, is_learn_page: bool) -> None:
 
 def _qr_code(address: str) -> str:
     """An address as an SVG element, with the white around it that readers ask for."""
-    import segno  # a lecture alone needs it
+    import segno  # only lectures need this package
 
     code = segno.make(address, micro=False)
     return str(

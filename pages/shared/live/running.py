@@ -68,7 +68,7 @@ def draw_running_bar(page: StreamlitPage) -> None:
             manager()
         active_runs = watch().active_runs()
     except StoreError:
-        active_runs = []  # the page that needs the database says so
+        active_runs = []  # the page itself shows the error
     if active_runs:
         with place_of_bar:
             draw_live(_bar_of_active_runs, page_title, key="running", topics=[QUEUE])
@@ -76,7 +76,8 @@ def draw_running_bar(page: StreamlitPage) -> None:
         return
     _keep_bar_or_toast_of_ended_run()
     with place_of_bar:
-        # In a fragment like the other bar, so that both have the same place in the page's tree.
+        # This bar is drawn in a fragment, as that of active runs is: then both have the same place
+        # in the page's tree.
         st.fragment(_bar_of_ended_run)()
     st.set_page_config(page_title=page_title)
 
@@ -113,7 +114,7 @@ def _bar_of_active_runs(page_title: str) -> None:
     """
     active_runs = watch().active_runs()
     if not active_runs:
-        st.rerun()  # all have ended: the whole page is drawn with the bar of the one that was shown
+        st.rerun()  # all runs have ended: the page, drawn anew, keeps the bar of the last one
     run, *waiting = active_runs
     st.session_state[_ID_OF_RUN_IN_BAR] = run.run_id
     st.set_page_config(page_title=f"{_tab_title(run)} · {page_title}")
@@ -129,7 +130,7 @@ def _bar_of_active_runs(page_title: str) -> None:
                 icon=":material/open_in_full:",
                 query_params={"run": run.group or run.run_id},
             )
-        # The button is on the page Run alone, and not there while another run is opened.
+        # Cancel is offered only on the page Run, and not while another run is opened there.
         is_on_its_page = st.session_state[PAGE] == "run" and (is_opened or id_in_address is None)
         if is_on_its_page and _may_cancel(run):
             _cancel_button(run)
@@ -203,7 +204,7 @@ def _ended_run() -> RunRecord | None:
     """The run that was watched to its end, for as long as the page that shows it is open."""
     run: RunRecord | None = st.session_state.get(_ENDED_RUN_IN_BAR)
     if run is not None and st.query_params.get("run") in (run.run_id, run.group):
-        with suppress(StoreError, InputError):  # deleted meanwhile
+        with suppress(StoreError, InputError):  # the run may have been deleted meanwhile
             return store().run(run.run_id)
     # Its page has been left, or the run is gone: the bar does not come back.
     st.session_state.pop(_ENDED_RUN_IN_BAR, None)
@@ -216,9 +217,9 @@ def _bar_of_ended_run() -> None:
     if run is None:
         return
     share = len(run.folds) / run.k
-    if run.state is RunState.FINISHED:  # where the rule stopped it, folds are missing
+    if run.state is RunState.FINISHED:  # a run that its rule stopped lacks folds, but is done
         share = 1.0
-    words = f"{len(run.folds)} of {run.k} folds"  # its state stands beside its title
+    words = f"{len(run.folds)} of {run.k} folds"  # the state of the run stands beside its title
     if run.folds:
         words = f"{words} · {duration(run.seconds)} of computing"
     with row_container(key="running-bar"):
@@ -249,7 +250,7 @@ def _keep_bar_or_toast_of_ended_run() -> None:
         return
     try:
         run = store().run(run_id)
-    except (StoreError, InputError):  # deleted meanwhile
+    except (StoreError, InputError):  # the run may have been deleted meanwhile
         return
     if st.query_params.get("run") in (run.run_id, run.group):
         st.session_state[_ENDED_RUN_IN_BAR] = run

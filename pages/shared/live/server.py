@@ -92,7 +92,7 @@ class _Styled:
         if "text/html" not in request_headers.get("accept", ""):
             await self._app(scope, receive, send)
             return
-        # A style cannot be added to a page that is packed.
+        # The style cannot be added to a compressed page, so an uncompressed one is asked for.
         del request_headers["accept-encoding"]
         is_page = False
 
@@ -105,7 +105,7 @@ class _Styled:
                 if is_page:
                     length = int(headers["content-length"]) + len(_STYLE_ELEMENT)
                     headers["content-length"] = str(length)
-            elif is_page and not message.get("more_body"):  # the end of the page
+            elif is_page and not message.get("more_body"):  # this message is the end of the page
                 message = {**message, "body": message.get("body", b"") + _STYLE_ELEMENT}
             await send(message)
 
@@ -125,7 +125,7 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
             events.tell_pages_of_changes(), tell_systemd(), give_back_memory()
         )
         try:
-            yield  # the server runs, until it is told to end
+            yield  # the server runs here until it is told to end
         finally:
             background_work.cancel()
             with suppress(asyncio.CancelledError):
@@ -187,7 +187,7 @@ def _start_manager_and_load_pages() -> None:
     """Start the run manager, and load what pages will need."""
     try:
         manager()
-    except EcvError as error:  # pages say it, and begin once the database is there
+    except EcvError as error:  # pages show the error, and work once the database is there
         log.error("%s", error)
     for name in _AHEAD:
         import_module(f"pages.{name}")
@@ -197,7 +197,8 @@ def _start_manager_and_load_pages() -> None:
 def _end_when_terminal_closes() -> Iterator[None]:
     """A terminal that is closed ends the server as Ctrl-C in it does."""
     hang_up = getattr(signal, "SIGHUP", None)
-    if hang_up is None or signal.getsignal(hang_up) is not signal.SIG_DFL:  # as under nohup
+    # Nohup has set another handler.
+    if hang_up is None or signal.getsignal(hang_up) is not signal.SIG_DFL:
         yield
         return
     signal.signal(hang_up, _terminate)
@@ -213,7 +214,9 @@ def _terminate(*_: object) -> None:
 
 async def _plotly(_request: Request) -> Response:
     """plotly.js as the installed plotly package has it."""
-    spec = find_spec("plotly")  # where it is, without the time that importing it takes
+    # The spec says where plotly is installed, without the time that importing it takes. It is one
+    # of the packages that e-fold needs, so that both are known.
+    spec = find_spec("plotly")
     assert spec is not None
     assert spec.origin is not None
     file = Path(spec.origin).parent / "package_data" / "plotly.min.js"

@@ -131,6 +131,6 @@ def escaped(text: str) -> str:
     A sign that nobody sees, or that turns the order of what follows, becomes a blank.
     """
     text = blank_hidden_characters(text)
-    for sign in "\\`*_$[]<~#:":  # the backslash first, which the others get
+    for sign in "\\`*_$[]<~#:":  # the backslash comes first, as the other escapes add backslashes
         text = text.replace(sign, f"\\{sign}")
     return _LINK_STARTS.sub("\\g<0>\u2060", text)

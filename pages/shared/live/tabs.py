@@ -119,7 +119,7 @@ class Tabs:
             else:
                 answer = with_browser_cookie(scope, while_connected(send))
                 if scope["method"] == "DELETE":
-                    # A file leaves the books once Streamlit has deleted it.
+                    # A file is no longer counted once Streamlit has deleted it.
                     answer = on_success(answer, partial(self._uploads.pop, scope["path"], None))
                 await app(without_cache_conditions(scope), receive, answer)
 
@@ -132,12 +132,13 @@ class Tabs:
             address, _ = scope["client"]
         tab = Tab(path=scope["path"], address=household_of(address), browser=browser_of(scope))
         if self._exceeds_limits(tab):
-            await receive()  # that it wants to connect
+            await receive()  # the message that it wants to connect
             await send({"type": "websocket.close", "code": _TRY_AGAIN_LATER})
             return
         name = token_urlsafe(16)
         headers = MutableHeaders(raw=list(scope["headers"]))
-        headers[TAB_HEADER] = name  # by which `admit` knows the tab whose person it speaks of
+        # `admit` is called with this name, to say what the person of this tab may do.
+        headers[TAB_HEADER] = name
         self._tabs[name] = tab
         try:
             await app({**scope, "headers": headers.raw}, receive, send)
@@ -161,13 +162,14 @@ class Tabs:
         if on_path >= MOST_ON_A_PATH:
             return True
         if tab.browser in browsers_of_members or CLASSROOM in tab.path:
-            return False  # a hall has one address; who is there has the lecture's code
+            # All phones in a hall share one address, and they need the code of the lecture.
+            return False
         return strangers_at_address >= MOST_OF_AN_ADDRESS
 
     def _browsers_of_members(self) -> set[str]:
         browsers = set()
         for tab in self._tabs.values():
-            if tab.member and tab.browser:  # a tab without a cookie names none
+            if tab.member and tab.browser:  # a tab without a cookie has no browser's name
                 browsers.add(tab.browser)
         return browsers
 
@@ -194,19 +196,22 @@ class Tabs:
             return
         upload = Upload(browser, size, dict(scope))
         replaced_upload = self._uploads.pop(path, None)
-        self._uploads[path] = upload  # counted while it comes, so that others leave room for it
+        # The upload counts while it is on its way, so that others leave room for it.
+        self._uploads[path] = upload
         is_taken = Event()
         try:
             await app(scope, receive, on_success(send, is_taken.set))
         except ClientDisconnect:
-            pass  # who sent it has hung up: nobody is left to be answered, and nothing is wrong
+            pass  # the sender has hung up, so there is nobody to answer
         finally:
             if not is_taken.is_set():
                 self._uploads.pop(path, None)
-                if replaced_upload is not None:  # Streamlit holds it still
+                # Streamlit still holds the file that was to be replaced.
+                if replaced_upload is not None:
                     self._uploads[path] = replaced_upload
             elif not self._tabs_of(browser):
-                # The last tab was closed while the file came, and closing has dropped the entry.
+                # The browser's last tab was closed meanwhile, which has dropped the entry of this
+                # upload.
                 self._uploads[path] = upload
                 await self._delete_upload(app, path)
 
@@ -238,7 +243,7 @@ class Tabs:
         limit = max_upload_bytes() + _BYTES_BESIDE_FILE
         paths = self._paths_of_uploads(browser)
         bytes_of_browser = sum(self._uploads[path].size for path in paths)
-        for path in paths:  # the oldest first
+        for path in paths:  # the oldest file comes first
             if bytes_of_browser + size <= limit:
                 break
             bytes_of_browser -= self._uploads[path].size
@@ -254,7 +259,8 @@ class Tabs:
         async def ignore_answer(_message: Message) -> None:
             pass
 
-        # Streamlit deletes a file when its browser asks for that, so it is asked as by the browser.
+        # Streamlit deletes a file when its browser requests that, so the browser's request is
+        # imitated.
         upload = self._uploads.pop(path)
         headers = MutableHeaders(raw=list(upload.request["headers"]))
         del headers["content-length"]
@@ -286,7 +292,7 @@ def without_cache_conditions(scope: Scope) -> Scope:
     """
     if browser_of(scope):
         return scope
-    # "Not modified" would be an answer without a body, with which no cookie is sent.
+    # These headers could lead to the answer "Not modified", which has no body and sets no cookie.
     headers = MutableHeaders(raw=list(scope["headers"]))
     del headers["if-none-match"]
     del headers["if-modified-since"]
@@ -323,9 +329,10 @@ def with_browser_cookie(scope: Scope, send: Send) -> Send:
     A browser that comes from signing in gets a new one: whoever has put a name of their own into
     somebody's browser would else pass for that browser. A phone that follows a lecture gets none.
     """
-    if CLASSROOM in scope["path"]:  # nothing is kept of a phone
+    if CLASSROOM in scope["path"]:  # phones that follow a lecture get no cookie
         return send
-    # Who comes from signing in gets a new cookie: somebody else may have set and know the old one.
+    # A browser gets a new cookie when it signs in, as somebody else may have set and know the old
+    # one.
     signed_in = scope["path"].endswith(_SIGNED_IN)
     if browser_of(scope) and not signed_in:
         return send

@@ -51,17 +51,18 @@ def draw_live(
 
     def draw_and_listen() -> None:
         nonlocal is_first_drawing
-        # These stay if the database cannot be read below. No topic has an empty version, so the
-        # browser asks for a new drawing once the database can be read.
+        # These values stay if the database cannot be read below. No topic has an empty version, so
+        # the browser asks for a new drawing once the database can be read.
         moment = time.monotonic()
         version_of_topic = dict.fromkeys((*topics, *foreground_topics), "")
         tokens: list[str] = []  # `draw` adds to them, where it calls `shared_entries`
-        with errors_as_sentences():  # shows the error where the database cannot be read
+        with errors_as_sentences():  # where the database cannot be read, this shows the error
             if is_first_drawing:
-                activity = watch().drawn_activity()  # as all the rest of the page
+                # The whole page is drawn from this activity.
+                activity = watch().drawn_activity()
             else:
-                # A page that begins lets nobody in who may not see it. A part that is drawn anew
-                # has to look itself: the whole page then says so.
+                # The beginning of a page keeps out whoever may not see it. A part that is drawn
+                # anew by itself has to check this, and the page, drawn anew, says so.
                 if who().role is PersonRole.NOBODY:
                     st.rerun()
                 activity = watch().newest_activity()
@@ -111,7 +112,8 @@ def shared_entries(
     tokens = _tokens_of_part.get()
     if tokens is not None:
         tokens.append(grants[name].token)  # `draw_live` hands them to the browser
-    entries = make_entries() or make_last_entries()  # the last ones of what has just ended
+    # `make_entries` gives nothing once the run, or whatever the feed shows, has ended.
+    entries = make_entries() or make_last_entries()
     return {"shared": name, "moment": watch().drawn_activity().moment, **entries}
 
 
@@ -166,7 +168,7 @@ def _listen(
         "page": page,
         "path": st.session_state.get(PAGE, ""),
     }
-    with st.container(key=f"told-{key}"):  # which takes no room, loaded or not
+    with st.container(key=f"told-{key}"):  # this container takes no room on the page
         _listener(key=f"listens-{key}", data=data, on_changed_change=ignore)
 
 
@@ -191,7 +193,8 @@ class Watch:
 
         So what a part of it says to show is never newer than what was read for the page.
         """
-        # Where the database cannot be read now, the page before must not be shown once more.
+        # If the database cannot be read now, the activity of the page before must not be used
+        # again.
         _drawn_from.set(None)
         activity = self.newest_activity()
         _drawn_from.set(activity)
@@ -224,6 +227,6 @@ class Watch:
         in_order_of_start = [run for run in self.drawn_activity().runs if run.group == group_id]
         runs = {run.run_id: run for run in self.active_runs() if run.group == group_id}
         if in_order_of_start and len(runs) == in_order_of_start[0].runs_in_group:
-            # None of the group has ended, so all of it is known without another query.
+            # No run of the group has ended, so the active runs are the whole group.
             return [runs[run.run_id] for run in in_order_of_start if run.run_id in runs]
         return self._store.group(group_id)

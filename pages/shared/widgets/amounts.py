@@ -54,7 +54,7 @@ def saved_head(runs: Sequence[RunRecord]) -> str:
 def _energy(runs: Sequence[RunRecord]) -> Amount:
     """What the metered runs took and what their stops saved, together."""
     metered = metered_runs(runs)
-    # Those that other work disturbed are left out, unless there are no others.
+    # Runs that other work disturbed are left out, unless there are no others.
     metered = runs_without_other_work(metered) or metered
     if not metered:
         used = "-"
@@ -64,7 +64,7 @@ def _energy(runs: Sequence[RunRecord]) -> Amount:
     name = "energy"
     if len(metered) < len(runs):
         name = f"energy of {len(metered)} of {len(runs)} runs"
-    folds = distinct_folds(metered)  # several runs may use one
+    folds = distinct_folds(metered)  # several runs may have used the same fold
     emissions = grams(sum(fold.energy.grams_co2e for fold in folds))
     joules_range = sum_of_ranges(fold.energy.range for fold in folds)
     used = watt_hours_range(*joules_range)
@@ -100,7 +100,7 @@ def _time(runs: Sequence[RunRecord]) -> Amount:
     saved_seconds = 0.0
     for run in runs:
         if run.stopped_early:
-            after_folds = tallies(run.folds, run.k)  # what is spent by then, from no fold to all k
+            after_folds = tallies(run.folds, run.k)  # what was spent after 0, 1, ... k folds
             saved_seconds += after_folds[-1].seconds - after_folds[run.folds_used].seconds
     used = "-"
     if used_seconds:

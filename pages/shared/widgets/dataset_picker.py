@@ -188,10 +188,10 @@ def _download(entry: DatasetEntry) -> None:
             return
         drawn_at = time.monotonic()
         megabytes = f"{done_bytes / 1e6:,.1f}"
-        if all_bytes:  # the server has said how many
+        if all_bytes:  # where the server has told the size
             text = f"{megabytes} of {all_bytes / 1e6:,.1f} MB"
             bar.progress(done_bytes / all_bytes, text=text)
         else:
             bar.progress(0.0, text=f"{megabytes} MB")
 
-    dataset_actions().download(entry, report)  # refuses whoever may download nothing
+    dataset_actions().download(entry, report)  # raises for people who may not download

@@ -35,8 +35,8 @@ def scores_of(file: UploadedFile, *, key: str) -> ScoreFile:
         except SeveralMetrics as several:
             metric = st.selectbox("Metric", several.metrics, key=f"{key}-metric", width=260)
             scores = _read(file.file_id, metric, file)
-    # Another file or metric sets the switch to its own direction; after that it stays as the person
-    # puts it.
+    # A new file or metric sets the switch to its own direction. After that, the switch stays as the
+    # person sets it.
     file_and_metric = (file.file_id, metric)
     if st.session_state.get(_SWITCH_SET_FOR) != file_and_metric:
         st.session_state[_SWITCH_SET_FOR] = file_and_metric

@@ -194,7 +194,7 @@ def other_settings(
     for name, setting in SETTINGS.items():
         if name in placed_settings or setting.role not in roles or not on_form(setting):
             continue
-        # A setting of rules is left out where the picked rule does not look at it.
+        # Some settings are read by certain rules only: they are left out for all other rules.
         if setting.of_rule and name not in settings_of_rule:
             continue
         picked[name] = setting_widget(name)
@@ -214,7 +214,8 @@ SPLIT_OF_K = "k-of"
 
 def strategy_select(options: Sequence[str]) -> str:
     """The picked id; the first one to begin with."""
-    if st.session_state.get(SPLIT, options[0]) not in options:  # of another page or task
+    # The session may hold a split of another page or task, which is no option here.
+    if st.session_state.get(SPLIT, options[0]) not in options:
         del st.session_state[SPLIT]
     picked = st.selectbox(options=options, format_func=titled, **widget_arguments(SPLIT))
     return picked or options[0]
@@ -248,10 +249,12 @@ def set_usual_k(split_id: str) -> None:
     split_before = state.get(SPLIT_OF_K)
     state[SPLIT_OF_K] = split_id
     is_chosen_already = K in state or K in st.query_params
-    if split_before is None and is_chosen_already:  # by a link, or in a form that was filled in
+    # At first, a k that a link or the run in the form has chosen stays.
+    if split_before is None and is_chosen_already:
         return
     usual_k = _usual_k(split_id)
-    if usual_k != _usual_k(split_before):  # else a number that somebody has typed in stays
+    # A typed number stays while the usual k is the same for both splits.
+    if usual_k != _usual_k(split_before):
         state[K] = usual_k
 
 
@@ -267,7 +270,7 @@ def split_advice(dataset: str, strategy: Strategy) -> str:
     try:
         if prepared(dataset).timestamps is None:
             return ""
-    except EcvError:  # the page says so where it needs the data
+    except EcvError:  # the page shows the error where it needs the data
         return ""
     advised = "*Advice.* Meng et al. (2020) advise **One point in time** as the default"
     if strategy.past is Past.EVERYBODY:

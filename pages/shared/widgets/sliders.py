@@ -121,7 +121,8 @@ def _draw_slider(
     name: str,
     draw_below: Callable[[float], None] | None,
 ) -> None:
-    # For other scores the slider had other steps, and its value may be none of these.
+    # The slider may have had other steps for other scores, and its value may be none of the new
+    # ones.
     if key in st.session_state and st.session_state[key] not in alphas:
         earlier_alpha = float(st.session_state[key])
         st.session_state[key] = first_alpha
@@ -146,7 +147,7 @@ def _draw_slider(
                 "interval-width",
             ),
         )
-        # Figures and numbers follow each move in the browser, before the server is asked.
+        # Figures and numbers follow each move in the browser, without waiting for the server.
         watch_slider(name, container=container_key, step=alphas.index(float(alpha)))
     if draw_below is not None:
         draw_below(float(alpha))

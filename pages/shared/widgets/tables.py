@@ -126,7 +126,8 @@ def chart_table(
             placeholder="",
         )
 
-    @st.fragment  # of its own: a button that is drawn anew fails those who press the one before
+    # A fragment of its own keeps the buttons: a press on a button that was just drawn anew is lost.
+    @st.fragment
     def box() -> None:
         expander = st.expander(
             "Table", icon=":material/table:", type="compact", key=f"{key}-table", on_change="rerun"
