@@ -18,8 +18,8 @@ class SampleDifferences(Differences):
 
     Args:
         folds: The folds of each candidate, fold -> scores; folds may come, none changes.
-        types: The types of which type each candidate is; of two alike the folds behave much the
-            same.
+        types: Of each candidate, the types of its estimators; folds of two of the same types
+            behave much the same.
         held_out_once: Whether no sample, or group, is held out in two folds.
         certain: Whether a winner has to be certain, and not only cost little on average.
     """
@@ -56,7 +56,7 @@ class SampleDifferences(Differences):
             theirs = self._folds[other][fold].samples
             if mine is None or theirs is None or not np.array_equal(mine.units, theirs.units):
                 return np.nan
-            # `largest_move` is how far the value of a sample could move, predicted otherwise.
+            # `largest_move` is how far a sample's value could move, were it predicted otherwise.
             difference = SampleValues(
                 units=mine.units,
                 values=mine.values - theirs.values,

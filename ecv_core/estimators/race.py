@@ -203,7 +203,7 @@ class Race:
             if not self._without_score(fold):
                 continue
             anything_excluded = True
-            # Others may have to run the fold for this, so that more of them lack a score then.
+            # This may have further candidates run the fold, so who lacks a score is asked anew.
             if self._anybody_scores(fold):
                 self.excluded.update(self._without_score(fold))
             else:
@@ -452,6 +452,7 @@ def _ranks_of_means(means: Floats) -> NDArray[np.int32]:
     """Places by a score that did not decide, as in scikit-learn: who has no mean comes last."""
     if np.isnan(means).all():
         return np.ones(len(means), np.int32)
+    # A candidate without a mean is ranked below all others; the highest mean has rank 1.
     ranked = np.where(np.isnan(means), np.nanmin(means) - 1, means)
     return np.asarray(rankdata(-ranked, method="min"), np.int32)
 
@@ -485,7 +486,7 @@ def _parameter_column(name: str, candidates: Sequence[Mapping[str, Any]]) -> Any
         data_type = np.result_type(*values.values())
     column = np.ma.MaskedArray(np.empty(len(candidates), data_type), mask=True)
     for index, value in values.items():
-        column[index] = value  # which unmasks it
+        column[index] = value  # an element is no longer masked once it has a value
     return column
 
 
@@ -515,6 +516,6 @@ def search_terms(k: int, confidence: float, expected_loss: float | None, certain
     Raises:
         InputError: For a value that cannot be.
     """
-    if certain:
+    if certain:  # the winner has to be certain, whatever a wrong choice would lose
         expected_loss = None
     return Terms(k=k, confidence=confidence, expected_loss=expected_loss)

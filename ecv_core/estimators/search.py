@@ -125,8 +125,9 @@ class _EarlySearch(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
             "no candidate may leave early there: use rule='never', which runs them all, or shuffle"
         )
         candidates = list(self._drawn_candidates())
-        # The order of the folds. With None it is by chance too, but the same every time.
+        # The folds run in an order drawn by chance; without a random state it is always the same.
         table.shuffle(_seed_of(self.random_state or 0))
+        # These are callbacks of scikit-learn, which users may set to follow a search.
         callbacks = SearchCallbacks(self, table, sample_weight)
         race = Race(self, table, scorer, candidates, callbacks)
         with callbacks.during_fit():
@@ -266,6 +267,9 @@ class EFoldSearchCV(_EarlySearch, GridSearchCV):  # type: ignore[misc]
         pre_dispatch: Any = "2*n_jobs",
         error_score: Any = np.nan,
         return_train_score: bool = False,
+        # With the rule 'never' all folds run. Else the search ends once no more than the expected
+        # loss is lost by taking the leader; or, if the winner has to be certain, once no other
+        # candidate can have the best mean of all folds, with this confidence.
         rule: StoppingRule | str | None = None,
         expected_loss: float = 0.001,
         certain: bool = False,
@@ -337,6 +341,9 @@ class EFoldRandomizedSearchCV(_EarlySearch, RandomizedSearchCV):  # type: ignore
         random_state: Any = None,
         error_score: Any = np.nan,
         return_train_score: bool = False,
+        # With the rule 'never' all folds run. Else the search ends once no more than the expected
+        # loss is lost by taking the leader; or, if the winner has to be certain, once no other
+        # candidate can have the best mean of all folds, with this confidence.
         rule: StoppingRule | str | None = None,
         expected_loss: float = 0.001,
         certain: bool = False,

@@ -163,18 +163,19 @@ def cross_validate(
     >>> result["test_score"].mean().round(3).item()
     0.973
     """
+    if rule is None:
+        rule = stopping.within(TOLERANCE)
     score_name = Scoring(estimator, scoring).name
     table = SplitSamples(estimator, X, y, cv, groups, params)
     table.shuffle(fold_order)
-    chosen_rule = _chosen_rule(rule, table.k)
-    _check_folds(chosen_rule.settings["rule"], table)
-    spec = _spec(chosen_rule.settings, table, score_name, name or type(estimator).__name__, dataset)
-    stopping_rule = chosen_rule.foreign_rule or stopping.rule_for(spec)
-    # The database has runs only of rules that their spec can name.
-    in_database = keep and chosen_rule.foreign_rule is None
+    planned = _plan_run(rule, table, score_name, name or type(estimator).__name__, dataset)
+    spec = planned.spec
+    # The database has only runs whose spec names their rule.
+    in_database = keep and not planned.rule_is_foreign
     if in_database:
         spec = _with_identity(spec, estimator, table)
-    looks_at_samples = stopping.needs_user_scores(stopping_rule)
+    # Some rules need what each held-out sample tells of the score, not only the score of a fold.
+    looks_at_samples = stopping.needs_user_scores(planned.rule)
 
     def scoring_of(estimator: Any) -> Scoring:
         return Scoring(estimator, scoring, uses_jackknife=looks_at_samples)
@@ -183,7 +184,7 @@ def cross_validate(
     if energy and joblib.effective_n_jobs(n_jobs) == 1:  # several jobs would be counted as one
         meter = meter_for(spec)
     folds_for_rule = _FoldsForRule(spec, table, score_name, looks_at_samples=looks_at_samples)
-    with _open_run(spec, stopping_rule, in_database=in_database) as run:
+    with _open_run(spec, planned.rule, in_database=in_database) as run:
         scored_folds = table.scored_folds(
             [(estimator, fold) for fold in table.order],
             scoring_of,
@@ -198,11 +199,15 @@ def cross_validate(
         scored_folds.close()  # folds that the rule does not need are not computed any more
         record = run.end()
     report_failed_fits(folds.values(), error_score)
-    indices = sorted([*folds_for_rule.without_score, *(fold.fold for fold in record.folds)])
+    # The arrays have the folds that the rule has seen, and those without a score, which no rule
+    # sees. A result that was held back, and comes after the stop, is in neither.
+    indices = [fold.fold for fold in record.folds]
+    indices += folds_for_rule.folds_without_score
+    indices.sort()
     columns = _columns(folds, indices, estimator, error_score)
     if return_indices:
         columns["indices"] = _indices(table, indices)
-    sentence_without_score = _sentence_without_score(record, folds_for_rule.without_score)
+    sentence_without_score = _sentence_without_score(record, folds_for_rule.folds_without_score)
     return CrossValidated(columns, indices, record, score_name, sentence_without_score)
 
 
@@ -232,6 +237,8 @@ def _run_until_stop(
         run.begin(index)
         fold, energy = _next_fold(scored_folds, meter, run.record.spec)
         folds[index] = fold
+        # The rule sees no fold without a score, and none before an estimator was fitted: it gets
+        # no result then, and later the result of this fold after those that were held back.
         for result in folds_for_rule.add(index, fold, energy):
             is_stopped = run.commit(result)
             on_fold(_run_of(run.record))
@@ -277,7 +284,7 @@ class _FoldsForRule:
         the rule until a fit has succeeded."""
         self._has_fitted_estimator = False
         self._has_warned_of_samples = False
-        self.without_score: list[int] = []
+        self.folds_without_score: list[int] = []
         """Folds without a finite score, in the order in which they ran."""
 
     def add(self, index: int, fold: Scored, energy: Energy) -> list[FoldResult]:
@@ -299,7 +306,7 @@ class _FoldsForRule:
                 fold = replace(fold, samples=block)
             self._results_held_back.append(_result(self._spec, index, fold, energy))
         else:
-            self.without_score.append(index)
+            self.folds_without_score.append(index)
         # A failed fit may count as a score, but failures alone must not stop the cross-validation:
         # the rule sees no result before an estimator was fitted, and then all of them.
         if not self._has_fitted_estimator:
@@ -322,55 +329,60 @@ class _FoldsForRule:
         )
 
 
-def _sentence_without_score(record: RunRecord, without_score: Sequence[int]) -> str:
+def _sentence_without_score(record: RunRecord, folds_without_score: Sequence[int]) -> str:
     """What has to be added of folds without a score."""
     if not record.folds:
         return " No fold has a finite score."
-    if not without_score:
+    if not folds_without_score:
         return ""
-    names = listed(list(map(str, without_score)))
-    if len(without_score) == 1:
+    names = listed(list(map(str, folds_without_score)))
+    if len(folds_without_score) == 1:
         return f" Fold {names} has no score, so the rule did not see it."
     return f" Folds {names} have no score, so the rule did not see them."
 
 
-class _ChosenRule(NamedTuple):
-    """What a spec says of the rule of a cross-validation."""
+class _PlannedRun(NamedTuple):
+    """The run of a cross-validation, before it begins."""
 
-    settings: dict[str, Any]
-    """Of `RunSpec`: 'rule', and 'rule_params' and 'min_folds' where they are known."""
-    foreign_rule: StoppingRule | None
-    """An instance of a class of the caller's own, which no spec can name, and so no database keep;
-    None where the settings say all."""
+    spec: RunSpec
+    rule: StoppingRule
+    """What stops it."""
+    rule_is_foreign: bool
+    """Whether the rule is an instance of a class of the caller's own, which no spec can name."""
 
 
-def _chosen_rule(rule: StoppingRule | str | None, k: int) -> _ChosenRule:
-    """The rule of a cross-validation.
+def _plan_run(
+    rule: StoppingRule | str, table: SplitSamples, score_name: str, name: str, dataset: str
+) -> _PlannedRun:
+    """The run of a cross-validation, with the rule that stops it.
 
     Args:
-        rule: As of `cross_validate`.
-        k: Folds in all.
+        rule: An instance or an id.
+        table: The samples and their folds.
+        score_name, name, dataset: as of `_spec`.
 
     Raises:
-        InputError: For a rule that is not known, or parameters that cannot be.
+        InputError: For a rule that is not known, parameters that cannot be, or folds that a rule
+            must not stop among.
     """
-    instance_or_id: StoppingRule | str = stopping.within(TOLERANCE)
-    if rule is not None:
-        instance_or_id = rule
-    settings = settings_of_rule(instance_or_id)
+    settings = settings_of_rule(rule)
     foreign_rule = None
     if settings is None:
         # Settings cannot say what a class of the caller's own does, so the instance itself is kept.
-        foreign_rule = cast("StoppingRule", instance_or_id)
+        foreign_rule = cast("StoppingRule", rule)
         settings = {"rule": record_of(foreign_rule).id}
     # The id of a foreign rule is made of the name of its class. Where a registered rule has the
     # same id, the spec has to have parameters as that rule has them.
     if foreign_rule is None or settings["rule"] in stopping.RULES:
         rule_of_id = stopping.rule(settings["rule"])
         min_folds = settings.get("min_folds", rule_of_id.default_folds)
-        settings["min_folds"] = min(min_folds, k)
+        settings["min_folds"] = min(min_folds, table.k)
         settings["rule_params"] = rule_of_id.resolve(settings.get("rule_params", {}))
-    return _ChosenRule(settings, foreign_rule)
+    _check_folds(settings["rule"], table)
+    spec = _spec(settings, table, score_name, name, dataset)
+    if foreign_rule is not None:
+        return _PlannedRun(spec, foreign_rule, rule_is_foreign=True)
+    return _PlannedRun(spec, stopping.rule_for(spec), rule_is_foreign=False)
 
 
 def _check_folds(rule_id: str, table: SplitSamples) -> None:

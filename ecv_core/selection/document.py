@@ -528,7 +528,7 @@ def _loss(share: float) -> str:
     """An expected loss in percent; a tiny one is not said to be nothing."""
     if not math.isfinite(share):
         return "not known yet"
-    if 0 < share < 5e-6:
+    if 0 < share < 5e-6:  # it is more than nothing, but more digits would say nothing
         return "0.001 %"
     return f"{100 * share:.2g} %"
 

@@ -114,17 +114,19 @@ class Differences(ABC):
 class PairedScores(Differences):
     """Differences from the contenders' scores as they are now, one set of folds at a time."""
 
-    def __init__(self, contenders: Sequence[Scores], *, before: PairedScores | None = None) -> None:
+    def __init__(
+        self, contenders: Sequence[Scores], *, of_fewer_folds: PairedScores | None = None
+    ) -> None:
         """Of these contenders.
 
         Args:
-            before: The evidence of the same contenders with fewer folds, whose differences need
-                not be worked out again.
+            of_fewer_folds: The evidence of the same contenders with fewer folds, whose differences
+                need not be worked out again.
         """
         super().__init__()
         self._contenders = contenders
-        if before is not None and before._holds_for(contenders):
-            self._differences = before._differences
+        if of_fewer_folds is not None and of_fewer_folds._holds_for(contenders):
+            self._differences = of_fewer_folds._differences
 
     def _holds_for(self, contenders: Sequence[Scores]) -> bool:
         """Whether contenders still have the folds that they have here, with the same scores."""
@@ -409,7 +411,8 @@ def _ratios_of_others(
     # Differences to one contender are correlated, so that the mean of their ratios varies more than
     # if each stood for itself.
     covariances = _covariances_of_weighted_ratios(weights)
-    # Without the contender's own row and column, which have its weight, the diagonal, in common.
+    # All covariances are summed, less those in the contender's own row and column. These have its
+    # element of the diagonal in common, which is its weight: taken off twice, it is added once.
     variance_of_all = covariances.sum(axis=(-2, -1))[..., None]
     variance_of_others = variance_of_all - 2 * covariances.sum(axis=-1) + weights
     with np.errstate(invalid="ignore", divide="ignore"):

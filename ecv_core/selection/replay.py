@@ -164,7 +164,7 @@ def select_in_random_orders(
         used_folds += sum(result.folds_used)
         used_joules += result.joules or 0.0
         winner = result.verdict.winner
-        if best:  # of a best mean of 0 no loss is a share
+        if best:  # a loss is a share of the best mean, and so is not defined where that is 0
             losses[draw] = 100 * (best - means[winner]) / abs(best)
         # A contender that is tied with the winner is a right answer, too.
         if means[[winner, *result.verdict.tied]].max() >= best:

@@ -189,7 +189,8 @@ def _show_what_goes_on(selection_id: str, drawn_states: _RunStates, drawn_at: fl
     with errors_as_sentences():
         record = stored_plan(store(), SELECTION, selection_id)
         runs = store().group(selection_id)
-        # Not while the page is drawn: where folds are quicker than that it would never be drawn.
+        # A change draws the page anew only if it came after the page was drawn: where folds are
+        # quicker than the drawing, the page would never be finished otherwise.
         if watch().drawn_activity().moment > drawn_at and _run_states(runs) != drawn_states:
             st.rerun()
         show_trouble()

@@ -51,8 +51,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _SLIDER = "selection"
+"""What the player and the chart that it moves call the round that is shown."""
 _SECONDS = 1.6
+"""How long the player shows a round, at the speed 1."""
 _SPEEDS = [("slow, 3.2 s a round", 0.5), ("normal, 1.6 s", 1.0), ("fast, 0.8 s", 2.0)]
+"""Label and speed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,7 +153,7 @@ def selection_answer(selection: ShownSelection) -> Answer:
     # Without certainty, who is worse and how lucky the winner was is folded away as details.
     verdict_in_sight = selection.verdict(brief=not selection.terms.winner_must_be_certain)
     rest_of_verdict = full_verdict.removeprefix(verdict_in_sight).strip()
-    # It is 'NAME is best: REASON', or a sentence without a reason.
+    # The verdict is 'NAME is best: REASON', or a sentence without a reason.
     headline, _, reason = verdict_in_sight.partition(": ")
     sentences = [leader_sentence(selection)]
     if reason:
@@ -236,6 +239,8 @@ def _time_amount(selection: ShownSelection, about: str) -> Amount | None:
     for number, contender in enumerate(selection.contenders):
         if not contender.results:
             return None
+        # The last tally is of all k folds: those that did not run are expected to cost as much as
+        # the next one would.
         *_, tally_of_all = tallies(contender.results, selection.terms.k)
         seconds_of_all_folds += tally_of_all.seconds
         for result in contender.results:

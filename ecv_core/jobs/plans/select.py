@@ -308,7 +308,7 @@ class SelectPlan:
         scores = tuple(self._scores_of_all(results))
         check_contenders(scores)
         # The pairs are kept for the next call, which then pairs only the scores of new folds.
-        self._paired = PairedScores(scores, before=self._paired)
+        self._paired = PairedScores(scores, of_fewer_folds=self._paired)
         # The rounds are played with the folds that are there, up to the first that is missing.
         progress = play_computed_folds(scores, range(self.terms.k), self.terms, self._paired)
         joules_of_all_folds = _expected_joules(scores, progress.folds_ran, self.terms.k)

@@ -125,6 +125,7 @@ def paired_tests(scores: Configurations) -> PairedTests:
     """
     p_values = {}
     means = {}
+    # A cube has the scores of every user, with the shape (configurations, folds, users).
     for metric, cube in scores.user_scores.items():
         p_values[metric] = paired_p_values(cube)
         # Over users; shape (folds, configurations).
@@ -365,7 +366,7 @@ def _score_cubes(
     user_scores: dict[tuple[int, int], UserScores] = {}
     for run, folds_of_run in enumerate(folds):
         for index, fold in enumerate(folds_of_run):
-            assert fold.user_scores is not None
+            assert fold.user_scores is not None  # runs without them are left out before
             user_scores[run, index] = fold.user_scores
     users = np.unique(np.concatenate([scores.users for scores in user_scores.values()]))
     shape = (len(folds), len(folds[0]), len(users))
