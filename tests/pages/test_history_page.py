@@ -109,6 +109,18 @@ def test_picked_runs_open_side_by_side(app, a_run):
     assert app.multiselect(key="compared").value == [runs[1].run_id, runs[0].run_id]
 
 
+def test_compare_begins_with_the_rows_that_were_picked_in_the_table(app, a_run, store):
+    first, second = a_run([0.3]), a_run([0.2])
+    open_history(app)
+    key = table_key(RunList(store).rows())
+    app.session_state[key] = {"selection": {"rows": [0, 1], "columns": [], "cells": []}}
+    app.run()
+    app.session_state["view"] = "Compare"
+    app.run()
+    assert set(app.multiselect(key="compared").value) == {first.run_id, second.run_id}
+    assert not app.exception
+
+
 def test_a_pick_in_the_table_is_known_by_its_run_not_by_its_place(app, a_run, store):
     first, second = a_run([0.3]), a_run([0.2])
     open_history(app)
