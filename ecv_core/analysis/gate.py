@@ -121,8 +121,9 @@ def gate(
     if not 0.5 < confidence < 1:
         raise InputError(f"the confidence must be between 0.5 and 1, but is {confidence}")
     planned_folds = max(planned_folds, len(baseline_scores), 2)
-    # There may be a look after each fold, and together they may err as often as is allowed.
-    error_of_look = (1 - confidence) / planned_folds  # Bonferroni
+    # There may be a look after each planned fold. By Bonferroni's correction each of them gets an
+    # equal part of the error that all together may make.
+    error_of_look = (1 - confidence) / planned_folds
     margin_in_score = margin_of(margin, baseline_scores)
     differences = candidate_scores - baseline_scores
     if not higher_is_better:
@@ -214,7 +215,7 @@ def margin_of(margin: float | str | None, baseline: ArrayLike) -> float:
     try:
         number = float(text.removesuffix("%"))
     except ValueError:
-        number = -1.0  # as any number below 0, what is no number is refused
+        number = -1.0  # refused below with all other negative numbers
     if not 0 <= number < math.inf:
         raise InputError(
             f"'{margin}' is not a margin; give a number of at least 0, or a share such as '1%'"
@@ -242,10 +243,10 @@ def _interval(
         # that folds share depends on it.
         return new_data_interval(differences, confidence, k=k, rows=units_are_rows)
     if differ_alike(differences):
-        # Where all planned folds have the same score twice, a model was compared with itself.
+        # If no planned fold has a difference, a model was compared with itself.
         if is_last_fold and not differences.any():
             return NewDataInterval(low=0.0, high=0.0)
-        # Else differences without a spread do not tell how far those of other folds may be.
+        # Otherwise equal differences do not show how far those of other folds may be from them.
         return NewDataInterval(low=-math.inf, high=math.inf)
     test = corrected_t_test_over_folds(
         differences, np.zeros_like(differences), k=k, confidence=confidence

@@ -81,10 +81,10 @@ _FOLD_NAME = re.compile(r"(?!-)(fold|split|cv|run|repeat|rep)?[ _.#-]*\d+", re.I
 
 _MOST_SAMPLES = 10_000
 """Scores of folds with more samples than this are not told from any other numbers."""
-_TELLING_SHARES = 20
+_SHARES_TRIED = 20
 """More different scores of a column need not be tried."""
-_TELLING_ROWS = 20
-"""The scores of so many rows tell how many digits all have."""
+_ROWS_FOR_DIGITS = 20
+"""The scores of this many rows show how many digits all of them have."""
 _FEW_BY_CHANCE = 0.05
 """With fewer counts that fit by chance than this, one that fits is that of the samples."""
 
@@ -173,7 +173,8 @@ def is_time_or_cost_among(name: str, names: Iterable[str]) -> bool:
         words_of_time.append(words_of_contender.pop())
     if not words_of_contender or measured.isdisjoint(words_of_time):
         return False
-    # What is before the time is a contender's name, or its beginning: 'svd' of 'svd 50 factors'.
+    # The words before the time are a contender's name or its beginning, as 'svd' is of the column
+    # 'svd 50 factors'.
     count = len(words_of_contender)
     names_beside = [other for other in names if other != name]
     return any(words_of(other)[:count] == words_of_contender for other in names_beside)
@@ -264,7 +265,7 @@ def summarises(name: str, scores: Floats, others: Floats) -> bool:
         return False
     if _SPREADS.intersection(words_of(name)):  # no contender is called after a spread
         return True
-    # A predictor may be called Mean, so that the numbers decide.
+    # A predictor may be called Mean, so the numbers decide.
     rounding = _rounding(scores)
     for statistic in (np.mean, np.median, np.sum, np.min, np.max):
         if np.all(np.abs(statistic(others, axis=0) - scores) <= rounding):
@@ -335,8 +336,9 @@ def _chance_of_share(score: float, others: Floats) -> float:
     count = _count_of_samples(np.append(others, score))
     if count == 0 or count_of_others == 0:  # no shares of few samples
         return 0
-    # A mean is a share of more samples than the others. A score of a fold is so too where each of
-    # the others happens to be a share of fewer, as 15 of 30 is 1 of 2.
+    # A mean of shares looks like a share of more samples than each of them. The score of a fold
+    # looks like that too if every other score happens to be a share of fewer samples, as 15 of 30
+    # is the same as 1 of 2.
     different_shares = np.unique(others[others % 1 != 0])
     chance_of_fewer = (count_of_others / count) ** len(different_shares)
     return chance_of_fewer * _chance_of_value(others, 1 / count)
@@ -345,14 +347,15 @@ def _chance_of_share(score: float, others: Floats) -> float:
 def _count_of_samples(scores: Floats) -> int:
     """The least number of samples of which these are shares; 0 where any numbers could be so."""
     rounding = _rounding(scores)
-    shares = np.unique(scores[scores % 1 != 0])[:_TELLING_SHARES]
+    shares = np.unique(scores[scores % 1 != 0])[:_SHARES_TRIED]
     counts = np.arange(1, _MOST_SAMPLES + 1)
-    # A share times the count of its samples is a whole number; shape (counts, shares). The share's
-    # rounding is in the product as often as there are samples.
+    # A share times the count of its samples is a whole number. Rows are counts that are tried, and
+    # columns are shares. The product multiplies the rounding of a share by the count as well.
     products = np.outer(counts, shares)
     is_whole = np.abs(products - np.round(products)) <= counts[:, None] * rounding
-    # The chance that each count fits shares that are any numbers with these digits; and summed, how
-    # many of the counts up to each are expected to.
+    # Numbers with these digits that are no shares at all may fit a count by chance, the more easily
+    # the larger the count is. The sum over the counts up to each is the expected number of such
+    # fits. A count that fits is believed only where that number is small.
     chance_of_fit = np.minimum(2 * rounding * counts, 1) ** len(shares)
     fits_by_chance = np.cumsum(chance_of_fit)
     fitting_counts = counts[is_whole.all(axis=1) & (fits_by_chance < _FEW_BY_CHANCE)]
@@ -366,7 +369,7 @@ def _rounding_of_all(scores: Floats, others: Floats) -> float:
 
     A little less than half of a last digit of both, for seldom all are rounded the same way.
     """
-    first_others = others[:_TELLING_ROWS].ravel()
+    first_others = others[:_ROWS_FOR_DIGITS].ravel()
     return 0.999 * (_rounding(scores) + _rounding(first_others))
 
 

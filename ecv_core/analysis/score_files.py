@@ -283,7 +283,8 @@ def _without_summary_contenders(contenders: Sequence[Scores]) -> tuple[list[Scor
     Returns:
         The contenders, and the names of the summaries.
     """
-    # What is called a summary may be a contender all the same; what is not called so surely is.
+    # A name such as 'Mean' may be that of a summary or of a contender, so its scores are compared
+    # with those of all contenders whose names are not of summaries.
     scores_of_others = np.array(
         [contender.folds for contender in contenders if not is_summary(contender.name)]
     )
@@ -317,7 +318,7 @@ def _contenders(labels: dict[str, RowLabels], row_scores: Floats, file: str) -> 
     _check_size(shape, file)
     _check_names(names, file)
     _check_finite(labels, row_scores, file)
-    # The cell of a row is the place of its score among those of all contenders, folds and users.
+    # `scores` has the shape (contenders, folds, users). A cell is the place of a row's score in it.
     cells = (contender_codes, fold_codes, user_codes)
     scores = np.full(shape, np.nan)
     scores[cells] = row_scores

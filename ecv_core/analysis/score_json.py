@@ -62,8 +62,8 @@ def _parsed_values(text: str, file: str) -> object:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
         error_of_whole = error
-    # The text is no single value, so each of its lines may be one (JSON Lines). Where a line is
-    # none either, the first error says more, as most files were meant to be one value.
+    # The text is no single value, so each of its lines may be one (JSON Lines). If a line is not
+    # valid either, users are told the first error, because most files are meant to be one value.
     rows = []
     for line in text.splitlines():
         if not line.strip():

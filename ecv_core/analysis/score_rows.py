@@ -42,9 +42,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _NO_CHANCE = 0.001
-"""A last row that is the mean of those above by a chance below this is no fold."""
+"""A last row with the means of those above is no fold if a fold had them by a chance below this."""
 _LITTLE_CHANCE = 0.1
-"""By a chance below this it is told."""
+"""If the chance is below this, the row counts as a fold, with a note about it."""
 _MOST_NAMED = 10
 """More columns or rows that are left out are counted, not named."""
 
@@ -250,7 +250,8 @@ def _count_nameless(table: pa.Table, label_column: str | None) -> int:
     count = 0
     for label in texts_of(table, label_column):
         count += 1
-        if label.strip() not in ("", "None"):  # a missing one is 'None'
+        # A label restarts the count, so that only rows after the last label are counted in the end.
+        if label.strip() not in ("", "None"):  # `texts_of` gives 'None' for an empty cell
             count = 0
     return count
 
@@ -261,7 +262,8 @@ def _labels_of_no_fold(labels: Sequence[str]) -> list[str]:
     # Beside names such as '1' and '2', neither 'Mittelwert' nor 'p-value' is a fold.
     if len(fold_names) > 1:
         return others
-    # The folds have names of their own, so that only the usual summaries are none.
+    # The folds have names of their own, so only rows with the usual names of summaries are no
+    # folds.
     return [label for label in labels if is_summary(label)]
 
 
@@ -307,7 +309,7 @@ def rows_of_long(
     clues = []
     if metric_part.metric_clue is not None:
         clues.append(metric_part.metric_clue)
-        # All rows are of this metric now, so the column of scores need not be called after it.
+        # All rows are of this metric now, so the column of scores need not be named after it.
         metric = None
     other_columns = _columns_without_role(table, roles)
     score = _score_column(table, roles.get(SCORE), other_columns, file, metric)
@@ -319,7 +321,8 @@ def rows_of_long(
         if role != SCORE:
             labels[role] = labels_of(table, name, role, file)
             used.add(name)
-    # A column called 'score' is not used either, where another is called after the metric.
+    # A column called 'score' is unused too, if the scores are in one that is named after the
+    # metric.
     unused_columns = _unused_columns([name for name in table.column_names if name not in used])
     return ScoreRows(
         labels=labels,

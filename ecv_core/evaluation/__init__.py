@@ -162,7 +162,8 @@ def evaluate(
     # Ranking has left the scored pairs of all users in the fold.
     for name in fold.of_kind(Kind.PAIRS):
         columns[name] = PAIR_METRICS[name](ScoredPairs.joined(fold.pairs), protocol.seed)
-    # So far it is the AUC of each user, and has to be weighted by how much the user has held out.
+    # So far grouped AUC is the plain AUC of each user. It is weighted by how much each has held
+    # out.
     if GROUPED_AUC in columns:
         columns[GROUPED_AUC] = _grouped_auc(columns[GROUPED_AUC], fold)
     for name in [*fold.of_kind(Kind.PAIRS), *fold.of_kind(Kind.PROBABILITIES)]:
@@ -197,7 +198,7 @@ def _grouped_auc(auc_of_user: Floats, fold: EvaluatedFold) -> Floats:
     Raises:
         InputError: Where no user has an AUC.
     """
-    # A user counts once for each held-out item, and one without an AUC not at all.
+    # A user counts once for each held-out item. A user without an AUC does not count.
     held_out_items = np.diff(fold.held_out.indptr)[fold.users]
     weights = np.where(np.isnan(auc_of_user), 0, held_out_items)
     if not weights.any():
@@ -289,7 +290,7 @@ def _fold_to_evaluate(
         progress("evaluate", users_done, len(users))
 
     report(0)
-    # Where lists are evaluated none are made, so that no compiled code is needed.
+    # Without a model the lists are given, and no compiled code is needed to make any.
     compiled = model is not None and load_compiled(seen.shape[0] * seen.shape[1])
     return EvaluatedFold(
         model=model,

@@ -60,9 +60,11 @@ def block_auc(scores: AnyFloats, held_out: csr_array, candidates: Mask) -> Float
         others = np.sort(row[is_other])
         pairs = len(items) * len(others)
         if pairs:
-            below = np.searchsorted(others, row[items]).sum()
-            no_higher = np.searchsorted(others, row[items], side="right").sum()
-            shares[user] = 1 - (pairs - (below + no_higher) / 2) / pairs
+            lower_others = np.searchsorted(others, row[items]).sum()
+            lower_or_tied_others = np.searchsorted(others, row[items], side="right").sum()
+            # A pair whose other item is lower is in both counts, and a tied one in one of them. So
+            # half of their sum counts a tie one half.
+            shares[user] = 1 - (pairs - (lower_others + lower_or_tied_others) / 2) / pairs
     return shares
 
 
@@ -120,7 +122,8 @@ def exposures(items: Lists, cutoffs: tuple[int, ...], n_items: int) -> Indices:
     counts = np.zeros((len(cutoffs), n_items), dtype=np.intp)
     start = 0
     for row, end in enumerate(cutoffs):
-        # Only the ranks that this list has beyond the shorter one before it.
+        # Only the ranks are counted that this list has beyond the shorter list before it. The sum
+        # over the lists up to each length follows at the end.
         listed = items[:, start:end].ravel() + 1  # an empty place becomes 0 and is left out
         counts[row] = np.bincount(listed, minlength=n_items + 1)[1:]
         start = end
@@ -171,7 +174,8 @@ def full_ranking(fold: EvaluatedFold) -> Columns:
     lists = np.full((len(fold.users), max(fold.cutoffs)), -1, dtype=np.int32)
     n = min(max(fold.cutoffs), len(fold.candidates))
     if columns or fold.of_kind(Kind.PAIRS):
-        blocks = _blocks_with_every_score(fold, n, columns)  # which fills the columns
+        # Going through these blocks below also fills the columns, and adds to the fold's pairs.
+        blocks = _blocks_with_every_score(fold, n, columns)
     else:
         blocks = ranked_blocks(fold, n)
     done = 0

@@ -188,7 +188,7 @@ class Metric:
         Raises:
             InputError: Where it fails, or gives anything but finite numbers of such a shape.
         """
-        assert self.compute is not None
+        assert self.compute is not None  # only metrics with a function come here
         name = f"the metric '{self.id}'"
         try:
             result = self.compute(*arrays)
@@ -200,7 +200,7 @@ class Metric:
         if values.dtype.kind not in "buif":
             raise InputError(f"{name} gave {result!r:.80}; it has to give numbers")
         numbers: Floats = values.astype(np.float64)
-        # So NaN is refused too, as it is not below anything.
+        # Numbers are refused that are not at most the largest score, which includes NaN.
         not_finite = numbers[~(np.abs(numbers) <= LARGEST_SCORE)]
         if len(not_finite):
             raise InputError(f"{name} gave {not_finite[0]}; it has to give finite numbers")
@@ -680,7 +680,8 @@ def metric_described_by(metric_id: str, description: Params) -> Metric:
         return metric(metric_id)
     if metric_id in METRICS and METRICS[metric_id].description == description:
         return METRICS[metric_id]
-    # The code of the metric is not here, or not what it was: its values can still be read.
+    # The code of the metric is missing or has changed. Its description is enough to read its
+    # values.
     facts: dict[str, Any] = dict(description)
     facts |= _ends_of_range(metric_id, facts.get("higher_is_better"))
     has_flags = all(isinstance(facts.get(flag), bool) for flag in ("higher_is_better", "whole"))
@@ -704,7 +705,7 @@ _AT_MOST_ONE = re.compile(
     "explained-variance(-score)?|r2-score|d2-.*-score|adjusted-(rand|mutual-info)-score"
 )
 _AT_LEAST_ZERO = re.compile("positive-likelihood-ratio|mutual-info-score")
-# The negatives of what is never below 0.
+# These are errors that are never below 0, with the opposite sign.
 _NEGATIVES = re.compile(
     "neg-(log-loss|brier-score(-loss)?|max-error|median-absolute-error|negative-likelihood-ratio"
     "|(root-)?mean-(absolute|squared|poisson|gamma)-.*)"
@@ -723,7 +724,7 @@ def _ends_of_range(metric_id: str, higher_is_better: object) -> dict[str, float]
     """`low` and `high` of a metric that is not the project's; empty where nothing says them."""
     name = metric_id.removeprefix(SCIKIT_LEARN)
     namesake = _PROJECT_METRICS.get(name)
-    # Of an error scikit-learn gives the negative, whose range is not the error's.
+    # scikit-learn's score of an error is its negative, so it has another range than our metric.
     if namesake is not None and namesake.higher_is_better == higher_is_better:
         return {"low": namesake.low, "high": namesake.high}
     is_of_scikit_learn = name != metric_id

@@ -121,11 +121,11 @@ def best_of_array(scores: AnyFloats, n: int) -> Lists:
     is_in_list = scores >= nth_best_scores
     list_lengths = np.count_nonzero(is_in_list, axis=1)
     for row in np.flatnonzero(list_lengths > n):
-        # Of the items that are equal to the n-th those with the highest numbers are too many.
+        # Too many items have the n-th best score. Those with the highest numbers are removed.
         equal_items = np.flatnonzero(scores[row] == nth_best_scores[row])
         too_many = list_lengths[row] - n
         is_in_list[row, equal_items[-too_many:]] = False
-    # Now every row has n items, so that the places in the block fall into lists of n.
+    # Every row has n items now, so the flat indices in the block can be reshaped to rows of n.
     best = np.flatnonzero(is_in_list).reshape(-1, n) % item_count
     best_scores = np.take_along_axis(scores, best, axis=1)
     best[best_scores == -np.inf] = -1
@@ -166,5 +166,7 @@ def hits_of(users: Indices, items: Lists, held_out: csr_array) -> Mask:
     rows = np.arange(len(users))[:, None]
     recommended_pairs = np.where(items < 0, -1, rows * n_items + items)
     places = np.searchsorted(pairs_held_out, recommended_pairs)
-    no_pair = -2  # found by those above the last one; no recommended pair has this number
+    # A pair above the last one that is held out is looked up after it. No recommended pair has the
+    # number that stands there.
+    no_pair = -2
     return np.append(pairs_held_out, no_pair)[places] == recommended_pairs

@@ -180,7 +180,8 @@ class LongestFirst:
             best_scores[best < 0] = -np.inf  # where a user has too few candidates
             lists[rows] = self._longest[best[:, : self._n]]
             item_lengths = self._item_lengths[best]
-            # The last column stands for every item that is not in the list: the longest bounds all.
+            # The last column stands for every item that is not in the list. None of these is longer
+            # than the longest item of all.
             item_lengths[:, -1] = self._item_lengths.max()
             user_lengths = self._user_lengths[part]
             is_complete[rows] = self._are_complete(best_scores, item_lengths, user_lengths)

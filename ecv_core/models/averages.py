@@ -78,7 +78,8 @@ def _items_once_per_batch(train: csr_array, positives_per_batch: int, seed: int)
         drawn_pairs = users[to_draw] * item_count + negatives[to_draw]
         to_draw = to_draw[np.isin(drawn_pairs, positive_pairs)]
     batches = rng.permutation(train.nnz) // positives_per_batch
-    # A number for each batch and item, of which each counts once.
+    # An item counts once in a batch, however often it is in it. So each pair of a batch and an item
+    # becomes one number, and of equal numbers one is kept.
     items = np.concatenate([train.indices, negatives])
     batches_and_items = np.unique(np.tile(batches, 2) * item_count + items)
     return batches_and_items % item_count  # the item of each such number

@@ -123,7 +123,8 @@ class BinaryMatrix:
         starts = torch.zeros(len(rows) + 1, dtype=torch.int32, device=self.starts.device)
         torch.cumsum(sizes, 0, out=starts[1:])
         entry_count = int(starts[-1])
-        # By how much each entry lies further on in the whole matrix than in the rows taken.
+        # An entry of the whole matrix is this much further on than the same entry of the rows
+        # taken.
         shift_of_row = self.starts[rows] - starts[:-1]
         shift_of_entry = shift_of_row.repeat_interleave(sizes, output_size=entry_count)
         entries = torch.arange(entry_count, dtype=torch.int32, device=starts.device)

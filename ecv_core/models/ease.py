@@ -42,8 +42,8 @@ class EASE:
         progress("fit", 1, 3)
         self.solve_weights(BinaryMatrix.from_csr(train, gram.device), gram, progress)
 
-    # As many on every machine: their number decides the rounding of scores, and so the order of
-    # items that are nearly level.
+    # The number of threads is the same on every machine, because it decides the rounding of scores,
+    # and so the order of items whose scores are nearly equal.
     @threads(2)
     def solve_weights(
         self, users_items: BinaryMatrix, gram: Tensor, progress: Progress = no_progress

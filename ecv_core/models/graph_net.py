@@ -227,8 +227,9 @@ class NGCFNet(GraphNet):
         for layer in self._layers:
             sums = self.graph.neighbour_sums(vectors)
             if layer is self._layers[-1]:
-                # Another layer would need the vectors of all nodes; after the last these suffice,
-                # and then there is nothing left to select from its output.
+                # A further layer would need the vectors of all nodes, but after the last one those
+                # of `nodes` are enough. Its output has only these, so `select` must not choose
+                # again.
                 vectors = vectors.select(nodes)
                 sums = sums.select(nodes)
                 nodes = None

@@ -41,7 +41,7 @@ def load_lenskit(*modules: str) -> None:
     from lenskit.parallel import initialize
 
     threads = torch.get_num_threads()
-    # LensKit warns and logs where torch is in use already, which is no news to anybody here.
+    # LensKit warns and logs if torch is in use already. Here that is usual, so nobody is told.
     lenskit_log = logging.getLogger(initialize.__module__)
     usual_level = lenskit_log.level
     lenskit_log.setLevel(logging.ERROR)
@@ -79,8 +79,8 @@ def lenskit_training(
         with threadpool_limits(1, user_api="blas"):
             yield
     except BaseException as error:
-        # The compiled part panics, which is no Exception and cannot be imported, on a singular
-        # system of equations.
+        # On a singular system of equations the compiled part of LensKit panics. A panic is no
+        # `Exception`, and its class cannot be imported, so it is recognised by its name.
         if type(error).__name__ != "PanicException":
             raise
         raise RunError(divergence_message) from error
@@ -123,7 +123,8 @@ class ImplicitMF:
             for epoch in range(epochs):
                 trainer.train_epoch()
                 progress("fit", epoch + 1, epochs)
-            # Users once more, against the final items, as in LensKit's own pipeline.
+            # The users are fitted once more, against the final items, as LensKit's own pipeline
+            # does.
             trainer.als_half_epoch(epochs + 1, trainer.u_ctx)
         self._users = torch.from_numpy(scorer.user_embeddings)
         self._items = torch.from_numpy(scorer.item_embeddings)
@@ -237,7 +238,7 @@ class BiasedALS:
                 if epoch + 1 < epochs:
                     report(epoch + 1, epochs)
             trainer.finalize()
-        # So the pipeline leaves the scorer as it is, and trains what else it has: the biases.
+        # With this number the pipeline leaves the scorer as it is, and trains only the biases.
         scorer.trained_epochs = epochs
         pipeline = predict_pipeline(scorer)
         pipeline.train(data, TrainingOptions(retrain=False, rng=options.rng))

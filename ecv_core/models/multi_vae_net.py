@@ -47,8 +47,9 @@ class _LogLikelihood(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None]:  # noqa: ANN401
         """1 at each entry, less the row's probabilities times its number of entries."""
         logits, log_sums, rows, columns, row_sizes = ctx.saved_tensors
-        # An entry's log-probability is its logit, whose gradient is 1, less the row's log of a sum,
-        # whose gradient is the probabilities: that is taken off for each entry of the row.
+        # An entry's log-probability is its logit minus the log of a sum over its row. The gradient
+        # of the first is 1, and that of the second are the probabilities of the row, which count
+        # once for each entry of the row.
         probabilities = torch.sub(logits, log_sums[:, None]).exp_()
         logit_gradients = probabilities.mul_((-row_sizes * grad)[:, None])
         logit_gradients[rows, columns] += grad

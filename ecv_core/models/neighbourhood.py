@@ -198,7 +198,8 @@ def keep_nearest(similarities: csr_array, neighbours: int) -> csr_array:
         is_kept_in_row &= values >= kth_largest
         is_kept_in_row[ties[room_for_ties:]] = False
     kept_before_entry = np.concatenate(([0], np.cumsum(is_kept)))
-    # One index type everywhere: scipy converts a whole matrix for every product of two types.
+    # All indices get one type, because scipy converts a whole matrix for every product of two
+    # types.
     starts = kept_before_entry[similarities.indptr].astype(np.int32)
     columns = similarities.indices[is_kept].astype(np.int32)
     kept_entries = (similarities.data[is_kept], columns, starts)
@@ -355,7 +356,7 @@ class Similarities:
         column_count = len(self._dense)
         length = min(neighbours, column_count)
         values, columns = torch.topk(self._dense, length, sorted=False)
-        # Each row of the result has so many entries.
+        # Every row of the result has `length` entries.
         starts = np.arange(column_count + 1, dtype=np.int32) * length
         entries = (values.numpy().ravel(), columns.numpy().ravel().astype(np.int32), starts)
         nearest = scipy.sparse.csr_array(entries, shape=(column_count, column_count))

@@ -99,7 +99,8 @@ def _append_nearest(
                 room_for_ties -= 1
     for index in range(count):
         is_kept = similarities[index] > limit
-        # As many of those exactly at the limit are kept as there is room for; never a similarity 0.
+        # Of the similarities that equal the limit as many are kept as there is room for. A
+        # similarity of 0 is never kept.
         if similarities[index] == limit and limit > 0 and room_for_ties > 0:
             is_kept = True
             room_for_ties -= 1
@@ -179,7 +180,7 @@ def nearest(
             similarities[index] = products[other] / divisor
             if other == column:
                 similarities[index] = 0
-            # Both are as they were before this column, for the next one.
+            # Both arrays are reset for the next column.
             products[other] = 0
             is_reached[other] = False
         kept_count = _append_nearest(

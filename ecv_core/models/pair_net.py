@@ -333,7 +333,7 @@ class BPRNet(PairNet):
         if self.params.get("tied_regularization"):
             rate = self.params["learning_rate"]
             return Decay(users=rate / 20, items=rate / 200)
-        # Twice, as a decay is the weight of half the squared length.
+        # A decay is the weight of half the squared length, so the regularization counts twice.
         weight = 2 * self.params["regularization"]
         return Decay(users=weight, items=weight)
 

@@ -23,7 +23,8 @@ class Estimator:
             params: The params of the algorithm.
             scales_features: Whether features are scaled before the estimator sees them.
         """
-        # What `estimator` makes a pipeline of, imported here so that no fold is charged for it.
+        # `estimator` makes a pipeline of these. They are imported here, before a fold's time is
+        # taken.
         from sklearn import impute, pipeline, preprocessing  # noqa: F401
 
         module, _, class_name = class_path.partition(":")

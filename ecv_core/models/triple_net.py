@@ -66,7 +66,8 @@ class Triples:
             basket_sizes = self._basket_size[batch]
             basket_starts = self._basket_start[batch]
             draws = torch.rand(len(batch), generator=random, device=device)
-            # From 1 to size - 1 interactions on, and around: any other of the basket alike.
+            # The other interaction is 1 to size - 1 steps further on in the basket, whose end is
+            # followed by its beginning. So every other interaction of it is equally likely.
             steps_on = 1 + (draws * (basket_sizes - 1)).long().clamp_(max=basket_sizes - 2)
             others = basket_starts + (batch - basket_starts + steps_on) % basket_sizes
             yield self._users[batch], self._items[batch], self._items[others]
@@ -159,7 +160,7 @@ class TripleNet(SampledNet):
         user_vectors, first_vectors, second_vectors = vectors
         vector_sums = user_vectors[:batch_size] + first_vectors[:batch_size]
         vector_sums = vector_sums + second_vectors[:batch_size]
-        # Each of a triple's three has to fit the other two, and better than the negatives do.
+        # Each of the three members of a triple has to fit the other two better than negatives do.
         for member_vectors, member_biases in zip(vectors, biases, strict=True):
             positives = member_vectors[:batch_size]
             negatives = member_vectors[batch_size:]

@@ -361,7 +361,7 @@ def write_folds(path: Path, interactions: Interactions, folds: Folds) -> None:
 def _fold_numbers(column: pa.ChunkedArray, name: str) -> Assignment:
     """The column's texts as numbers of folds. Raises: FoldsError for what is none."""
     is_whole = compute.match_substring_regex(column, r"^\d{1,9}$")  # 9 digits fit in 32 bits
-    # What is no whole number is refused together with the numbers that are too high.
+    # A text that is no whole number becomes a number that is too high, and is refused with these.
     numbers = compute.if_else(is_whole, column, str(MAX_K)).cast(pa.int32())
     refused = column.filter(compute.greater_equal(numbers, MAX_K))
     if len(refused):
@@ -512,7 +512,8 @@ def _csv_files(interactions: Interactions, folds: Folds) -> Iterator[tuple[str, 
     if holds_each_out_once(folds):
         yield "folds.csv", folds_csv(interactions, folds)
         return
-    # By the number of the part, as `parts` has it; what is left out has no name.
+    # The name of each part, by the number that it has in `parts`. A part that is not written has an
+    # empty name.
     name_of_part = pa.array([PART_NAMES.get(part, "") for part in sorted(Part)])
     for index in range(folds.k):
         parts = checked_parts(interactions, folds, index)

@@ -142,16 +142,17 @@ def hold_out(histories: Histories, held_out: HeldOutCounts, skip: Counts | int =
     skipped = np.full_like(histories.sizes, skip)
     training_counts = histories.sizes - skipped - held_out.test - held_out.validation
     is_tested = (held_out.test > 0) & (training_counts >= 1)
-    # Counted from the end of a history: what is skipped, with the test, with validation too.
+    # Both are counted from the end of a history: to where the test begins, and to where the
+    # validation before it begins.
     count_from_test = skipped + np.where(is_tested, held_out.test, 0)
     count_from_validation = count_from_test + np.where(is_tested, held_out.validation, 0)
-    # From the widest range at the end of a history to the narrowest, each over the one before.
+    # The widest range at the end of a history is written first, and the narrower ones over it.
     parts = np.full(len(histories.users), Part.TRAIN, dtype=np.int8)
     parts[histories.is_among_last(count_from_validation)] = Part.VALIDATION
     parts[histories.is_among_last(count_from_test)] = Part.TEST
     is_skipped = histories.is_among_last(skipped)
     parts[is_skipped] = Part.UNUSED
-    # Where all of a history is skipped, its first interaction is learnt from all the same.
+    # If a whole history is skipped, its first interaction is still learnt from.
     is_first = histories.from_end == histories.sizes[histories.users] - 1
     parts[is_skipped & is_first] = Part.TRAIN
     return parts

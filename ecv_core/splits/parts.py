@@ -75,7 +75,8 @@ class FoldMatrices:
             return None
         cells = (self.interactions.users[is_chosen], self.interactions.items[is_chosen])
         values = self.interactions.ratings[is_chosen].astype(np.float64)
-        # Both are added up where a user has an item twice, so that it has the mean of its ratings.
+        # A matrix adds up the ratings, and the ones, of a user who has an item twice. Their
+        # quotient is the mean of these ratings.
         ratings = scipy.sparse.csr_array((values, cells), shape=self.train.shape)
         counts = scipy.sparse.csr_array((np.ones(len(values)), cells), shape=self.train.shape)
         ratings.data /= counts.data
@@ -203,7 +204,8 @@ def fold_parts(interactions: Interactions, folds: Folds, index: int) -> FoldPart
     """
     parts = checked_parts(interactions, folds, index)
     is_learnt = parts == Part.TRAIN
-    is_held_out = (parts == Part.TEST) | (parts == Part.UNKNOWN)  # or would be, but is dropped
+    # Interactions of unknown users and items would be held out too, if they were not dropped.
+    is_held_out = (parts == Part.TEST) | (parts == Part.UNKNOWN)
     is_user_known = np.isin(interactions.users, interactions.users[is_learnt])
     is_item_known = np.isin(interactions.items, interactions.items[is_learnt])
     unknown_users = interactions.users[is_held_out & ~is_user_known]

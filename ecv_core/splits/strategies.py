@@ -107,8 +107,9 @@ def order_by_user(
         ranks = _ranks_by_user(interactions.users, keys)
     random_ranks = np.empty(count, dtype=np.int64)
     random_ranks[rng.permutation(count)] = np.arange(count)
-    # One number of both ranks. Numbers that all differ sort many times faster than shuffled users
-    # that must stay in order, and any way of sorting gives the same order. In place, for memory.
+    # Both ranks become one number. Numbers that all differ sort many times faster than shuffled
+    # users that must stay in order, and any way of sorting gives the same order. The arrays are
+    # changed in place to save memory.
     ranks *= count
     ranks += random_ranks
     return np.argsort(ranks)
@@ -116,7 +117,8 @@ def order_by_user(
 
 def _ranks_by_user(users: Codes, keys: Times | Counts) -> NDArray[np.int64]:
     """The rank of each interaction by its user, then its key; equal ones share a rank."""
-    # A number that sorts by user, then by key: each user has a range of `span` numbers.
+    # One number for each interaction sorts by user and then by key: each user has a range of `span`
+    # numbers, and the key gives the place in it.
     lowest_key = int(keys.min())
     span = int(keys.max()) - lowest_key + 1
     if span * (int(users.max()) + 1) >= 2**62:  # these numbers would overflow, so keys are ranked
@@ -126,7 +128,7 @@ def _ranks_by_user(users: Codes, keys: Times | Counts) -> NDArray[np.int64]:
     sort_numbers = users.astype(np.int64) * span
     sort_numbers += keys
     sort_numbers -= lowest_key
-    # The inverse that np.unique gives, in half of the memory.
+    # What follows is the inverse that np.unique gives, in half of its memory.
     order = np.argsort(sort_numbers)
     in_order = sort_numbers[order]
     ranks_in_order = np.zeros_like(sort_numbers)
@@ -181,7 +183,7 @@ def stratified_k_fold(table: Interactions, k: int, seed: int, _: Settings) -> As
         )
     splitter = StratifiedKFold(k, shuffle=True, random_state=seed)
     with warnings.catch_warnings():
-        # A class with fewer samples than folds is no fault: some folds do without it.
+        # A class with fewer samples than folds is no error: some folds have no sample of it.
         warnings.simplefilter("ignore", UserWarning)
         return _assignment(splitter.split(table.features, table.targets), len(table))
 

@@ -72,7 +72,7 @@ class EFold:
         widths = self.widths(2 * half_widths, sets.means)
 
         def alpha_of_step(before: Codes, after: Codes) -> Floats:
-            # Where a width is not known, no alpha is large enough.
+            # A step from or to a set of folds without a width is not a stop at any alpha.
             return np.nan_to_num(least_alpha(widths[before], widths[after]), nan=np.inf)
 
         return SetSteps(
@@ -176,14 +176,15 @@ def least_alphas(deviations: Floats, confidence: float) -> Floats:
         deviations: The deviations of the first 1 .. k scores of each order; shape (orders, k).
         confidence: The confidence of the intervals.
     """
-    # In each order of the folds (row) those of its first score, of the first two, and so on.
+    # A row is an order of the folds. Its columns are the deviations of the first score, of the
+    # first two scores, and so on: column n - 1 holds what is known after fold n.
     _, k = deviations.shape
-    first = EFold(alpha=1.0).first  # the first stop is the same for every alpha
+    first_stop = EFold(alpha=1.0).first  # the first fold that can stop, for any alpha
     widths = 2 * t_factors(k, confidence) * deviations
-    widths_before = widths[:, first - 2 : -1]  # one fold earlier
-    least = np.full(deviations.shape, np.inf)
-    least[:, first - 1 :] = least_alpha(widths_before, widths[:, first - 1 :])
-    return least
+    widths_before = widths[:, first_stop - 2 : -1]  # one fold earlier
+    alphas = np.full(deviations.shape, np.inf)
+    alphas[:, first_stop - 1 :] = least_alpha(widths_before, widths[:, first_stop - 1 :])
+    return alphas
 
 
 def _interval_width(moment: Moment) -> float | None:

@@ -33,12 +33,12 @@ from ecv_core.stopping.interval import running_moments
 FoldsOfSets = Mask
 """Which folds each set holds, at least one; shape (sets, folds)."""
 
-_BLOCK = 2**22
-_CACHED = 2**17  # scores at once that the cache of a processor holds: 1 MB
+_MOST_CELLS = 2**22  # cells of sets and patterns in memory at once: 32 MB
+_CACHED_SCORES = 2**17  # scores that the cache of a processor holds at once: 1 MB
 _MOST_FOLDS_IN_PAIRS = 64
 """Up to so many folds a single set of them is worked out by pairs of folds, as many sets are."""
-_ALIKE = 1e-15
-"""Of the squared span: a smaller variance is rounding."""
+_LARGEST_ROUNDING = 1e-15
+"""A variance of at most this share of the squared span is due to rounding."""
 _FREEDOM_OF_NORMAL = 1e9
 """Degrees of freedom at which Student's t is the normal distribution."""
 
@@ -286,7 +286,7 @@ class _Patterns:
 
     def blocks(self, sets: FoldsOfSets) -> list[Floats]:
         """Sets of folds as 1 and 0, as many at once as memory allows to hold with each pattern."""
-        rows = max(1, _BLOCK // max(len(self.user_counts), 1))
+        rows = max(1, _MOST_CELLS // max(len(self.user_counts), 1))
         starts = range(0, len(sets), rows)
         return [sets[start : start + rows].astype(np.float64) for start in starts]
 
@@ -313,7 +313,7 @@ class _Pairs:
     @classmethod
     def of(cls, patterns: _Patterns) -> _Pairs:
         """Of all folds of these patterns."""
-        # A pattern is which folds a user is in: of each pair of folds, whether both are in it.
+        # A pattern says which folds a user is in, and so of each pair whether it holds both folds.
         first, second = np.triu_indices(patterns.in_fold.shape[1], 1)
         in_both = (patterns.in_fold[:, first] * patterns.in_fold[:, second]).T
         common_users = in_both @ patterns.user_counts
@@ -358,7 +358,7 @@ class _ScoresByPattern:
     def _blocks(self) -> Iterator[slice]:
         """Users, as many at once as the cache of a processor holds the scores of."""
         models, folds, users = self.values.shape
-        users_at_once = max(1, _CACHED // (models * folds))
+        users_at_once = max(1, _CACHED_SCORES // (models * folds))
         for start in range(0, users, users_at_once):
             yield slice(start, start + users_at_once)
 
@@ -399,7 +399,9 @@ class _ScoresByPattern:
             pattern_of_user = self.pattern_of_user[block]
             patterns_of_block = slice(pattern_of_user[0], pattern_of_user[-1] + 1)
             first_users = np.flatnonzero(np.diff(pattern_of_user, prepend=-1))
-            first_pair = 0  # of a fold with all that come after it, as `_Pairs` has them
+            # In `_Pairs` the pairs of a fold with each later fold lie together. This is the place
+            # of the first of them.
+            first_pair = 0
             for fold in range(len(scores) - 1):
                 products = scores[fold + 1 :] - scores[fold]
                 if a == b:
@@ -419,14 +421,14 @@ def _at_least_one_user_differs(variance: Floats, freedom: Floats, span: float) -
     Of what has not been seen in n tries there may be up to 3 in n (rule of three; Hanley and
     Lippman-Hand 1983).
     """
-    nobody_differs = (variance <= _ALIKE * span**2) & (freedom > 0)
+    nobody_differs = (variance <= _LARGEST_ROUNDING * span**2) & (freedom > 0)
     return np.where(nobody_differs, span**2 / np.maximum(freedom, 1), variance)
 
 
 NEAR_BOUND = 0.9
 """From this mean on, scores that are at most 1 are near their bound."""
-_DIGITS = 1e-6
-"""Of a score of 1 that is the mean of values of seven digits."""
+_ROUNDING_OF_SCORES = 1e-6
+"""So far may a mean be above 1 by rounding, where scores have seven digits."""
 _RULE_OF_THREE = 3
 """Users who differ by the whole scale, of whom none need be among those seen: the rule of three."""
 
@@ -455,13 +457,13 @@ def _variance_of_unseen_users(scores: Floats, sets: FoldsOfSets, moments: UserMo
     highest = np.where(sets, highest_of_fold, -np.inf).max(axis=1)
     best_fold_mean = np.where(sets, fold_means, -np.inf).max(axis=1)
     mean = sets @ fold_means / sets.sum(axis=1)
-    # Only near a bound, here 1, may folds have missed the few users who differ: hardly anybody
-    # does, but by much. Scores without that bound, as errors, have their farthest users above the
-    # mean.
-    is_bounded = (best_fold_mean <= 1 + _DIGITS) & (mean - lowest > highest - mean)
+    # Only near a bound, here 1, do so few users differ that the folds may have missed them. These
+    # few differ by much. Scores without that bound, such as errors, have their farthest users above
+    # the mean.
+    is_bounded = (best_fold_mean <= 1 + _ROUNDING_OF_SCORES) & (mean - lowest > highest - mean)
     is_near_bound = is_bounded & (mean >= NEAR_BOUND)
     scale = np.maximum(1.0, np.maximum(np.abs(lowest), np.abs(highest)))
-    users_differ = moments.between[:, 0, 0] > _ALIKE * moments.span**2
+    users_differ = moments.between[:, 0, 0] > _LARGEST_ROUNDING * moments.span**2
     freedom = np.maximum(moments.freedom_between, 1)
     # By the rule of three, 3 in n users may differ by the whole scale though none was seen to. So
     # a user has a variance of 3 / n of the squared scale, and a mean of users its part of that.
@@ -677,8 +679,9 @@ class FoldVariance:
             error: How likely the mean may be farther.
             share_of_variance: 1/e - 1/k of each set; shape (sets,).
         """
-        # A single fold has no ratio, and needs none (`effect_weights`). Where users explain no
-        # variance the ratio is infinite, and the standard error below is 0 whatever it is.
+        # A single fold has no ratio, and `effect_weights` ignores whatever stands there. Where
+        # users explain no variance the ratio is infinite. There it does not matter either, because
+        # the standard error below is 0.
         ratios = np.nan_to_num(self.ratios, posinf=0)
         # In standard errors that come from users alone, half the width of a Bayesian interval that
         # allows for folds that differ by more than their users. It supposes a normal distribution.

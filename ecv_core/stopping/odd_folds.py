@@ -99,12 +99,12 @@ def _p_value_of_effect(
     variance_by_users = np.asarray(variance_by_users, dtype=np.float64)[..., None]
     with np.errstate(invalid="ignore", divide="ignore"):
         effect_in_errors = effect / np.sqrt(variance_by_users)
-        # `p_value` asks for folds: the mean of so many more leaves this freedom to their variance.
+        # `p_value` takes a number of folds, whose variance has one degree of freedom less.
         p_with_users = p_value(effect_in_errors, variance / variance_by_users, freedom + 1)
         p_of_folds_alone = 2 * scipy.special.stdtr(freedom, -effect / np.sqrt(variance))
-    # No effect is never odd, even where equal folds make it 0 / 0.
+    # An effect of 0 is never odd, though equal folds make its p-value 0 / 0.
     p_of_folds_alone = np.where(effect > 0, p_of_folds_alone, 1.0)
-    # Where users tell nothing (NaN or 0), the other folds do alone, by Student's t.
+    # Where the variance by users is not known (NaN) or 0, Student's t of the folds alone decides.
     return np.where(variance_by_users > 0, p_with_users, p_of_folds_alone)
 
 

@@ -17,6 +17,7 @@ from ecv_core.stopping.interval import mean_and_deviation, running_means_and_dev
 GROWTH = 0.05
 """A deviation that grew by no more than this counts as standing still."""
 IN_A_ROW = 2
+"""The rule stops when the deviation has stood still at this many steps in a row."""
 
 
 def stagnates(deviations: ArrayLike) -> Mask:
@@ -75,7 +76,8 @@ class StdStagnation:
         n = len(results)
         scores = [result.score for result in results]
         first = self.first
-        # Of the scores up to the newest fold and up to each of two folds before: two steps.
+        # The deviations of the scores up to the newest fold, and up to one and two folds earlier.
+        # They are three values, with two steps between them.
         deviations = []
         for size in range(max(2, n - IN_A_ROW), n + 1):
             _, deviation = mean_and_deviation(scores[:size])

@@ -308,7 +308,7 @@ def test_users_of_a_pattern_count_wherever_a_block_ends(cached, monkeypatch):
     rng = np.random.default_rng(0)
     values = rng.random((4, 60))
     values[rng.random((4, 60)) < 0.3] = NAN  # 16 patterns; blocks of 1, 5 and 25 users
-    monkeypatch.setattr("ecv_core.stopping.fold_variance._CACHED", cached)
+    monkeypatch.setattr("ecv_core.stopping.fold_variance._CACHED_SCORES", cached)
     sets = np.tri(4, dtype=np.bool_)
     expected = [plainly(values, range(folds)) for folds in range(1, 5)]
     np.testing.assert_allclose(np.transpose(user_variance(values, sets)), expected, rtol=1e-12)

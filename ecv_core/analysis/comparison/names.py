@@ -26,7 +26,8 @@ def distinct_names(runs: Sequence[RunRecord], title: Callable[[str], str] = str)
         runs: Any runs.
         title: The title of an algorithm's id; by default the id itself.
     """
-    # What a run is about and its algorithm -> the numbers of such runs among all.
+    # A subject is a dataset and a metric. Subject and algorithm -> the places of such runs in
+    # `runs`.
     run_numbers: defaultdict[tuple[tuple[str, str], str], list[int]] = defaultdict(list)
     algorithms: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
     for number, run in enumerate(runs):

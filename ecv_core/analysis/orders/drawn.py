@@ -56,7 +56,7 @@ def outcome_of_drawn_orders(
         With `orders` and the standard errors of the means and probabilities.
     """
     order_count, k = orders.shape
-    # These have an entry after each fold of each order; what counts is that at the order's stop.
+    # Rows are orders, and columns are folds. In each row the entry at the order's stop counts.
     means, deviations = running_means_and_deviations(scores[orders])
     at_stop = (np.arange(order_count), stops - 1)
     means_at_stop = means[at_stop]
@@ -82,7 +82,7 @@ def outcome_of_drawn_orders(
     for name, measure in measures.items():
         means_over_orders[name] = float(measure.mean())
         standard_errors[name] = float(measure.std(ddof=1)) / math.sqrt(order_count)
-    # The share of orders that stop after fold n is in place n; in place 0 it is 0.
+    # Entry n is the share of orders that stop after fold n. No order stops after fold 0.
     shares = np.bincount(stops, minlength=k + 1) / order_count
     quantiles = np.quantile(differences, QUANTILES, method="inverted_cdf")
     return Outcome(

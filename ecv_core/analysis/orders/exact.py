@@ -88,15 +88,17 @@ class SetMeasures:
         """The least difference that holds each share of the orders; (settings, quantiles)."""
         differences = self.subsets.differences[self.least_difference_first]
         probabilities = stop_probabilities[self.least_difference_first]
-        # Of each setting the row of the worst difference of any order, however rare: the last row
-        # with a probability.
+        # Rows are sets of folds, from the least difference to the greatest, and columns are
+        # settings. The worst difference of any order, however rare, is in the last row with a
+        # probability.
         worst_rows = len(probabilities) - 1 - np.argmax(probabilities[::-1] > 0, axis=0)
         cumulated = np.cumsum(probabilities, axis=0, out=probabilities)  # in place, to save memory
         quantiles = []
         for share in QUANTILES:
             rows = worst_rows
             if share < 1:
-                # The first row at which the share is reached has as many rows before it.
+                # Rows are counted in which the share is not reached yet. The count is the number of
+                # the first row in which it is.
                 rows = np.sum(cumulated < share - _ROUNDING, axis=0)
             quantiles.append(differences[rows])
         return np.stack(quantiles, axis=1)
@@ -153,7 +155,7 @@ class Orders:
         all_settings = np.asarray(settings, dtype=np.float64)
         lattice = self.subsets.lattice
         measures = SetMeasures(self.subsets, self.half_widths, self.costs, within_percent)
-        # In blocks that stay in the processor's cache.
+        # Settings are gone through in blocks that stay in the processor's cache.
         largest_level = max(level.stop - level.start for level in lattice.levels)
         settings_per_block = max(1, _BLOCK_CELLS // largest_level)
         curves = []
@@ -232,7 +234,8 @@ def _stop_probabilities(lattice: Lattice, thresholds: Sequence[Floats], settings
             np.copyto(arriving, 0.0, where=threshold[:, None] <= settings)
             going_on += arriving
         if n < lattice.k:  # the last fold ends it, whatever the rule says
-            # Sums of the same numbers in the same order: exactly 0 where no step stops.
+            # Both are sums of the same numbers in the same order if no step stops. So their
+            # difference is exactly 0 there.
             stopping -= going_on
         # Each fold not seen yet is as likely to come next.
         probability_of_step = 1 / (lattice.k - n + 1)

@@ -76,7 +76,7 @@ def resampled_scores(cubes: Sequence[UserCube], *, resamples: int = RESAMPLES) -
         algorithms, folds, _ = cube.shape
         mean_scores = means[:-folds].reshape(algorithms, folds, resamples)
         shares_with_score = means[-folds:]
-        is_counted = shares_with_score > 0  # a fold none of whose users is drawn is not
+        is_counted = shares_with_score > 0  # a sample may have no user of a fold
         with np.errstate(invalid="ignore", divide="ignore"):
             fold_means = np.where(is_counted, mean_scores / shares_with_score, 0.0)
             samples.append(fold_means.sum(axis=1) / is_counted.sum(axis=0))

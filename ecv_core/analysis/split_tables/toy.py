@@ -113,7 +113,7 @@ def toy_split(
     chosen = strategy(split_id)
     settings = dict(chosen.resolve(params or {}))
     least = max(chosen.least_k, 1)
-    # As many folds as the toy has room for, at most k: one fewer is tried as long as it has none.
+    # The toy may be too small for k folds. Then one fewer is tried, until the toy can be split.
     for fold_count in range(min(k, MOST_FOLDS), least, -1):
         with suppress(FoldsError):
             return _toy_split_into(chosen, fold_count, seed, settings)
