@@ -94,7 +94,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     words = _words_after_program(arguments)
     code_of_failure = _code_of_failure(words)
-    # Else it looks for plug-ins of its own in every package that is installed.
+    # Pydantic would look for plug-ins of its own in every package that is installed.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     replace_closed_streams()
     escape_what_stdout_lacks()

@@ -64,16 +64,16 @@ def bridge_command(options: argparse.Namespace) -> None:
     python = bridge.python_of_environment(library, say)
     try:
         for fold in cv:
-            lists, own_score = bridge.fit(
+            lists, library_score = bridge.fit(
                 options.library, python, options.model, spec, fold, check=compare_evaluators
             )
             cv.report(lists)
             moment = cv.run.record.moments[-1]
             score = f"fold {moment.fold}: {spec.metric_name} {score_text(moment.score)}"
-            if not math.isnan(own_score):
-                difference = own_score - moment.score
+            if not math.isnan(library_score):
+                difference = library_score - moment.score
                 score += (
-                    f", {library.title}'s evaluator {score_text(own_score)} ({difference:+.0e})"
+                    f", {library.title}'s evaluator {score_text(library_score)} ({difference:+.0e})"
                 )
             say(f"{score}. {moment.decision.reason}")
     except InputError:

@@ -120,19 +120,19 @@ def _side_of_run(run: RunRecord, name: str, options: argparse.Namespace) -> Gate
 
 def _write_junit(path: Path, gate: Gate, name: str) -> None:
     """One test for a CI server: failed, or skipped where the folds cannot tell."""
-    failed = gate.verdict is GateVerdict.FAILS
-    unknown = gate.verdict is GateVerdict.UNKNOWN
+    has_failed = gate.verdict is GateVerdict.FAILS
+    is_unknown = gate.verdict is GateVerdict.UNKNOWN
     suite = ElementTree.Element(
         "testsuite",
         name="e-fold gate",
         tests="1",
-        failures=str(int(failed)),
-        skipped=str(int(unknown)),
+        failures=str(int(has_failed)),
+        skipped=str(int(is_unknown)),
     )
     case = ElementTree.SubElement(suite, "testcase", classname="e-fold.gate", name=name)
-    if failed:
+    if has_failed:
         ElementTree.SubElement(case, "failure", message=gate.sentence)
-    if unknown:
+    if is_unknown:
         ElementTree.SubElement(case, "skipped", message=gate.sentence)
     output = ElementTree.SubElement(case, "system-out")
     output.text = gate.sentence

@@ -127,7 +127,7 @@ def _interrupted_run(store: Store, spec: RunSpec) -> RunRecord | None:
     """The newest run of the same settings that can go on; None where there is none."""
     from ecv_core.jobs.heartbeat import interrupt_run_if_abandoned
 
-    for similar_run in store.runs_like(spec, imported=False):
+    for similar_run in store.runs_like(spec, with_imported=False):
         interrupt_run_if_abandoned(store, similar_run.run_id)
         # Its state may just have become interrupted, so the run is read again.
         run = store.run(similar_run.run_id)

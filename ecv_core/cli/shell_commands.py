@@ -37,7 +37,8 @@ def dashboard_options(parser: argparse.ArgumentParser) -> None:
 
 def dashboard_command(options: argparse.Namespace) -> None:
     """Become Streamlit's server; it ends with Ctrl-C."""
-    # Where Streamlit is not installed this ends with how to install it, and not in its place.
+    # Where Streamlit is not installed, this raises the error that says how to install it, before
+    # Streamlit's process takes the place of this one.
     import_module("streamlit")
     command = [sys.executable, "-m", "streamlit", "run", str(DASHBOARD / "app.py")]
     if options.port:

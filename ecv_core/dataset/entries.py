@@ -153,8 +153,8 @@ class DatasetEntry:
             return {"samples": self.samples, "features": self.features, "classes": self.classes}
         if task.ranks:
             return {"users": self.users, "items": self.items, task.rows: self.interactions}
-        # Ratings are kept as they are given, without pruning.
-        # Counts of ratings are not known before the file is read.
+        # Ratings are kept as they are given, without pruning, so that they have counts of their
+        # own. Of a file of one's own these are not known before the file is read.
         users, items, rows = self.rating_counts or (None, None, None)
         return {"users": users, "items": items, task.rows: rows}
 
@@ -274,7 +274,7 @@ def _added_entries() -> dict[str, DatasetEntry]:
         for name in _names_in(folder / ADDED):
             if not OWN_NAME.fullmatch(name):
                 continue
-            # One that cannot be read gives way to that of a later folder.
+            # A dataset that cannot be read gives way to the one of this name in a later folder.
             if name not in entries or entries[name].about is None:
                 entries[name] = _added_entry(name, read_about(folder / ADDED / name))
     return entries

@@ -89,7 +89,7 @@ def row_number_columns(frame: pd.DataFrame) -> list[str]:
     for name in nameless:
         # Where the file names no column, any may be a feature, if it does not count the rows up.
         if len(nameless) == len(frame.columns):
-            numbers_rows = _count_up(frame[name])
+            numbers_rows = _counts_up(frame[name])
         else:
             numbers_rows = _are_row_numbers(frame[name])
         if numbers_rows:
@@ -97,7 +97,7 @@ def row_number_columns(frame: pd.DataFrame) -> list[str]:
     return numbering
 
 
-def _count_up(values: pd.Series) -> bool:
+def _counts_up(values: pd.Series) -> bool:
     """Whether values are 0, 1, 2 and so on, or 1, 2, 3."""
     first_number = values.iloc[0]
     return first_number in (0, 1) and bool((values == first_number + np.arange(len(values))).all())

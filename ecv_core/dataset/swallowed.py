@@ -133,12 +133,12 @@ def _lines_like_rows(lines_of_field: list[str], layout: Layout) -> list[str]:
 
 def _ends_in_field(line: str, separator: str, *, begins_in_field: bool) -> bool:
     """Whether a line ends in a quoted field; one begins with a mark right after a separator."""
-    in_field = begins_in_field
+    is_in_field = begins_in_field
     while True:
-        if not in_field and line.startswith('"'):
-            in_field = True
+        if not is_in_field and line.startswith('"'):
+            is_in_field = True
             line = line[1:]
-        if in_field:
+        if is_in_field:
             closing_mark = _find_closing_mark(line)
             if closing_mark is None:
                 return True
@@ -147,4 +147,4 @@ def _ends_in_field(line: str, separator: str, *, begins_in_field: bool) -> bool:
         _, has_next_field, line = line.partition(separator)
         if not has_next_field:
             return False
-        in_field = False
+        is_in_field = False

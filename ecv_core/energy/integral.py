@@ -76,7 +76,8 @@ def integral(
         return nothing_known
     times = np.array([sample.at for sample in samples])
     values = np.array([sample.value for sample in samples])
-    # Stretches: to the first sample, from each sample to the next one, and from the last one on.
+    # The arrays below have an entry for each stretch of time: up to the first sample, from each
+    # sample to the next one, and from the last one on.
     begins = np.concatenate([[begin], times])
     ends = np.concatenate([times, [end]])
     power: _Power | None
@@ -88,7 +89,8 @@ def integral(
         return nothing_known
     # Of each stretch only what lies between begin and end counts.
     seconds_inside = np.maximum(np.minimum(ends, end) - np.maximum(begins, begin), 0.0)
-    # A stretch that is cut keeps its share of the gap; 1 stands for the length of one outside.
+    # A stretch that is cut keeps its share of the gap. The length of a stretch outside is not
+    # needed, and 1 stands for it, so that nothing is divided by 0.
     lengths = np.where(seconds_inside > 0, ends - begins, 1.0)
     missing_seconds = power.gaps * seconds_inside / lengths
     joules = float(seconds_inside @ power.watts)
@@ -136,9 +138,9 @@ def _power_of_counter(counts: Floats, seconds: Floats, sampling_seconds: float) 
     rises = np.diff(counts)
     seconds_between = seconds[1:-1]
     # A counter that falls has begun at 0 again, and tells nothing of the time between.
-    began_anew = rises < 0
+    has_begun_anew = rises < 0
     # Two samples at one time have nothing between them.
-    is_counted = ~began_anew & (seconds_between > 0)
+    is_counted = ~has_begun_anew & (seconds_between > 0)
     counted_joules = rises[is_counted]
     counted_seconds = seconds_between[is_counted]
     if not counted_joules.any():
@@ -147,7 +149,7 @@ def _power_of_counter(counts: Floats, seconds: Floats, sampling_seconds: float) 
     watts = np.full(len(seconds), counted_joules.sum() / counted_seconds.sum())
     watts[1:-1][is_counted] = counted_watts
     gaps = _missing_seconds(seconds, sampling_seconds)
-    gaps[1:-1] = np.where(began_anew, seconds_between, 0.0)
+    gaps[1:-1] = np.where(has_begun_anew, seconds_between, 0.0)
     # A counter that stands still between two samples moves in steps, the largest of which may be
     # missing before the first sample, or may have been used before the fold began.
     counter_step = 0.0

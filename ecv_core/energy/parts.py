@@ -156,7 +156,8 @@ def energy_parts(folds: Iterable[EnergyCost]) -> tuple[EnergyPart, ...]:
         joules[MEMORY] += energy.ram_joules
         if energy.source == "mixed":
             joules_of_parts = energy.cpu_joules + energy.gpu_joules + energy.ram_joules
-            # Rounded to microjoules: what is less comes from floating-point sums, and is no part.
+            # The rest is rounded to microjoules: less than that comes from floating-point sums, and
+            # is no part.
             joules[IN_NO_PART] += round(max(energy.joules - joules_of_parts, 0.0), 6)
     all_joules = sum(joules.values())
     parts = []

@@ -359,7 +359,8 @@ class Sampler:
         self._samples = []
         self._fold_is_over = threading.Event()
         self.span = (time.perf_counter(), math.inf)
-        # A thread that is alive hangs in the meter since a fold before: this fold gets no sample.
+        # A thread that is still alive has hung in the meter since an earlier fold. Then this fold
+        # gets no sample.
         if self._thread is None or not self._thread.is_alive():
             self._thread = threading.Thread(
                 target=self._sample, args=(self._samples, self._fold_is_over), daemon=True

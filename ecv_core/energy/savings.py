@@ -95,7 +95,7 @@ def distinct_folds(runs: Iterable[RunRecord]) -> list[FoldResult]:
     reused_folds: dict[tuple[str, int, float], FoldResult] = {}
     for run in runs:
         for fold in run.folds:
-            # A fold that was used again has the joules of the fold that it is.
+            # A fold that is used again is stored with the joules of the original.
             key = (run.spec.score_key, fold.fold, fold.energy.joules)
             if fold.reused:
                 reused_folds.setdefault(key, fold)
@@ -184,10 +184,10 @@ def energy_facts(folds: Sequence[FoldResult], k: int, stopped_at: int | None) ->
         has_forecast=some_never_ran,
         folds_ran=len(folds),
         folds_after_stop=folds_after_stop,
-        saved_percent=saved.percent,
+        saved_percent=saved.percent_of_k_folds,
         processor_seconds=processor_seconds,
         folds_without_processor_time=sum(fold.processor_seconds is None for fold in folds),
-        saved_processor_percent=saved_processor.percent,
+        saved_processor_percent=saved_processor.percent_of_k_folds,
         gpu_seconds=sum_if_each_has_it(gpu_seconds),
         source=source_of_sum({fold.energy.source for fold in folds}),
     )
@@ -231,8 +231,8 @@ class _Saving(NamedTuple):
     amount: float | None = None
     range: Range | None = None
     """What this may be: of costs that are not known exactly, and of folds that never ran."""
-    percent: float | None = None
-    """Of all k folds; None where they cost nothing."""
+    percent_of_k_folds: float | None = None
+    """None where all k folds cost nothing."""
 
 
 def _saving(
@@ -262,10 +262,10 @@ def _saving(
     least = sum(least_costs[stopped_at:]) + missing_folds * least_of_next_fold
     most = sum(most_costs[stopped_at:]) + missing_folds * most_of_next_fold
     percent = None
-    cost_of_all_folds = sum(costs) + cost_of_missing_folds
-    if cost_of_all_folds:
-        percent = 100 * amount / cost_of_all_folds
-    return _Saving(amount=amount, range=(least, most), percent=percent)
+    cost_of_k_folds = sum(costs) + cost_of_missing_folds
+    if cost_of_k_folds:
+        percent = 100 * amount / cost_of_k_folds
+    return _Saving(amount=amount, range=(least, most), percent_of_k_folds=percent)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -123,10 +123,11 @@ class Costs:
         shares = []
         processor_seconds = 0.0
         last = self._spent[-1]
-        # Common work of a configuration serves it and all that come after it, so the last one needs
-        # that of all before it, too; its other work serves nobody else.
+        # Common work of a configuration serves it and all that come after it, so that the last
+        # configuration needs the common work of all before it. Other work serves only the
+        # configuration that did it.
         for index, spent in enumerate(self._spent):
-            # Divided, it is borne in equal parts by the configuration and by those after it.
+            # Where common work is divided, a configuration and those after it bear equal parts.
             divisor = 1
             if is_common_work_divided:
                 divisor = self._configuration_count - index

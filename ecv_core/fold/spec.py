@@ -321,11 +321,11 @@ def _checked_split(
         UnknownName; InputError, FoldsError for one that does not serve, or too many folds.
     """
     split_id = values["split"] or task.usual_split
-    imported = values["folds_sha256"] is not None
+    are_folds_imported = values["folds_sha256"] is not None
     k = values["k"]
     if k is None:
-        k = usual_k(split_id, imported=imported)
-    if imported:
+        k = usual_k(split_id, are_folds_imported=are_folds_imported)
+    if are_folds_imported:
         if split_params or split_id not in (task.usual_split, splits.IMPORTED):
             raise FoldsError(
                 "folds from a file are a split already, without parameters; leave --split out"
@@ -344,10 +344,10 @@ def _checked_split(
     return split
 
 
-def usual_k(split: str, *, imported: bool) -> int:
+def usual_k(split: str, *, are_folds_imported: bool) -> int:
     """The number of folds where nobody asks for one: the split's; 10 for folds from a file."""
     strategy = splits.SPLITS.get(split)
-    if imported or strategy is None:
+    if are_folds_imported or strategy is None:
         return int(SETTINGS["k"].default)
     return strategy.default_k
 

@@ -65,7 +65,7 @@ def compute(specs: Sequence[RunSpec], index: int, progress: Progress) -> Results
                     yield spec_index, _with_node(result)
                 return
             result = run_fold(specs[0], index, meter=meter, progress=progress)
-    # These say all that is to be known, or end this program.
+    # These errors say all that is to be known, or end this program.
     except (EcvError, KeyboardInterrupt, Terminated, GeneratorExit):
         raise
     except BaseException as error:

@@ -55,8 +55,8 @@ class OwnerWatch:
         """
         beat_of_owner = active_owners(self._store)
         now = monotonic()
-        # Whoever could not look for so long knows no sign that was given meanwhile, and the owners
-        # could perhaps give none: their silence is counted from now on.
+        # After a gap, nothing is known of signs of life that were given meanwhile, and the owners
+        # may not have been able to give any. Their silence is counted from now on.
         if now - self._looked_at > 2 * BEAT_SECONDS:
             self._newest_signs = {}
         self._looked_at = now

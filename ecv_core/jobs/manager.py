@@ -135,7 +135,7 @@ def plan_of(
     if record is not None and record.kind == SELECTION:
         from ecv_core.jobs.plans.select import SelectPlan, selection_runs
 
-        # Runs of the selection that were taken out of the queue since this one was put there.
+        # These runs of the selection were taken out of the queue since this run was put there.
         cancelled_ids = store.runs_that_left_queue(record.plan_id, run.run_id)
         selection = SelectPlan.of(record, speculate=speculate)
         return selection, selection_runs(store, record, callbacks, cancelled_ids=cancelled_ids)
@@ -215,8 +215,9 @@ class RunManager(Queue):
         self._closing = False
         self.trouble: str | None = None
         """A sentence to show while something finished cannot be saved; None when all is well."""
-        # What programs that have ended left behind: their runs can go on, the queue of a dashboard
-        # among them is taken over, and folds that were rescued from a damaged database come back.
+        # Programs that have ended may have left something behind. Their runs can go on, the queue
+        # of a dashboard among them is taken over, and folds that were rescued from a damaged
+        # database come back.
         interrupt_abandoned_runs(store, takes_over_queues=True)
         import_rescued_runs(store)
         self._heartbeat = Heartbeat(store, is_dashboard=True, on_takeover=self._wake.set)

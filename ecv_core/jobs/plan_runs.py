@@ -283,6 +283,8 @@ class PlanRuns:
 
     def _failed_cheap_model(self, spec: RunSpec) -> str | None:
         """Why a run cannot go on: a cheap model that it needs has ended without its folds."""
+        # A run's mean may be adjusted by the scores of cheap models on the same folds, all of which
+        # are then needed first.
         for name in cheap_model_ids(spec):
             cheap = cheap_model_spec(spec, name)
             if not self.has_ended_incomplete(cheap):
@@ -307,7 +309,7 @@ class PlanRuns:
         if spec.tracked:
             # The code of a tracked model is elsewhere, and may have changed since.
             return False
-        # Not one that was imported or recorded: that was computed on another machine.
+        # Imported and recorded folds do not count, as they were computed on another machine.
         result = self.results.fold(spec, task.fold, computed_here=True)
         if result is None:
             return False
@@ -326,7 +328,7 @@ class PlanRuns:
         """
         spec = task.specs[spec_index]
         run_id = self._run_ids_by_key[_key_of_run(spec)]
-        # So that a database that is damaged meanwhile takes no fold along.
+        # The copy in memory saves the fold where the database is damaged meanwhile.
         self._copies_in_memory.setdefault(run_id, KeptRun(spec=spec)).add(run_id, result)
         self._write_fold(run_id, result)
 
@@ -665,7 +667,8 @@ def moments_of(
         results: By fold, the newest too.
     """
     order = run.spec.fold_order
-    # Folds that the run had before other folds were asked for come first.
+    # A fold has its turn once all folds before it are there. Folds that the run had before other
+    # folds were asked for come first.
     folds = [result.fold for result in run.folds if result.fold not in order]
     folds += takewhile(results.__contains__, order)  # Folds up to the first missing one count.
     moments = _moments_after_each(run, rule, results, folds)

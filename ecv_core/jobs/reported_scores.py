@@ -207,13 +207,13 @@ def _measure_ratings(fold: TrackedFold, table: pd.DataFrame) -> Measured:
     metric = metric_of(fold.spec)
     check_computed_here(metric)
     data = fold.data
-    held_out = fold.parts == Part.TEST
+    is_held_out = fold.parts == Part.TEST
     # Runs that predict ratings are refused where the data have none.
     assert data.ratings is not None
     scores = evaluation.evaluate_ratings(
         ratings_of(fold, table),
-        data.ratings[held_out],
-        data.users[held_out],
+        data.ratings[is_held_out],
+        data.users[is_held_out],
         scale_of(data, datasets.entry(fold.spec.dataset).scale),
         metric,
     )

@@ -160,6 +160,7 @@ def lists_of(fold: TrackedFold, table: pd.DataFrame) -> NDArray[np.int64]:
     # The rank of a row is its place in the user's list, from 0.
     ranks = pd.Series(users).groupby(users).cumcount().to_numpy()
     n = fold.spec.n
+    # The lists have a row for each user and a column for each rank; -1 stands for no item.
     lists = np.full((fold.data.n_users, n), -1, dtype=np.int64)
     is_in_list = ranks < n
     lists[users[is_in_list], ranks[is_in_list]] = items[is_in_list]
@@ -213,9 +214,9 @@ def _order_by_user_and_rank(fold: TrackedFold, table: pd.DataFrame, pairs: _Pair
     if "rank" in table.columns:
         ranks = finite_column(table, "rank")
         order = np.lexsort((ranks, pairs.users))
-        same_user = np.diff(pairs.users[order]) == 0
-        same_rank = np.diff(ranks[order]) == 0
-        tied = np.flatnonzero(same_user & same_rank)
+        is_same_user = np.diff(pairs.users[order]) == 0
+        is_same_rank = np.diff(ranks[order]) == 0
+        tied = np.flatnonzero(is_same_user & is_same_rank)
         if len(tied):
             user = pairs.users[order][tied[0]]
             raise InputError(

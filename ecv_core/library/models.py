@@ -159,11 +159,12 @@ def _recommend_lists(model: Any, spec: RunSpec, fold: TrackedFold) -> pd.DataFra
     fitted = _fit_copy(model, train, fold)
     users = np.unique(fold.matrices.held_out.nonzero()[0])
     items, scores = fitted.recommend(users, train[users], N=max(spec.cutoffs))
-    # Of shape (users, N), as all arrays of the lists; one that is too short is filled up with -1.
+    # Items and scores have a row for each user and a column for each place in the list. A list
+    # that is too short is filled up with -1.
     items = np.asarray(items)
     scores = np.asarray(scores)
-    in_training = train[users[:, None], np.maximum(items, 0)].toarray() != 0
-    is_recommended = _is_recommended(items, scores, in_training)
+    is_in_training = train[users[:, None], np.maximum(items, 0)].toarray() != 0
+    is_recommended = _is_recommended(items, scores, is_in_training)
     places_of_users, _ = np.nonzero(is_recommended)
     lists = pd.DataFrame({"user_id": fold.data.user_ids[users[places_of_users]]})
     lists["item_id"] = fold.data.item_ids[items[is_recommended]]
@@ -172,7 +173,7 @@ def _recommend_lists(model: Any, spec: RunSpec, fold: TrackedFold) -> pd.DataFra
 
 
 def _is_recommended(
-    items: NDArray[np.integer], scores: NDArray[np.floating], in_training: NDArray[np.bool_]
+    items: NDArray[np.integer], scores: NDArray[np.floating], is_in_training: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
     """Which places of implicit's lists hold a recommendation; shape (users, n), as all arguments.
 
@@ -180,7 +181,7 @@ def _is_recommended(
     filtered out, whose score is the least float32 or, after all candidates, any.
     """
     is_item = (items >= 0) & (scores > np.finfo(np.float32).min)
-    is_candidate = is_item & ~in_training
+    is_candidate = is_item & ~is_in_training
     # What stands at or before the last candidate of a list is recommended; the filling comes after.
     from_the_end = np.flip(is_candidate, axis=1)
     candidate_follows = np.flip(np.logical_or.accumulate(from_the_end, axis=1), axis=1)

@@ -256,8 +256,8 @@ class Tracked:
     def _give_up_others(self) -> None:
         """End a loop over the same run that this process has left open, as a notebook may."""
         for other in list(_loops.values()):
-            same = other._store.url == self._store.url and other.spec.same_run(self.spec)
-            if same:
+            is_same_database = other._store.url == self._store.url
+            if is_same_database and other.spec.same_run(self.spec):
                 other.close()
 
     def _raise_if_ended_by_others(self, run: RunRecord) -> None:

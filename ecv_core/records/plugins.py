@@ -80,7 +80,7 @@ class Registry(MutableMapping[str, T]):
             offered: dict[str, T] = {}
             for point in entry_points(group=self._group):
                 offered |= self._load(point)
-            # All at once, so that another thread never sees a part of what packages offer.
+            # All entries are set at once, so that another thread never sees only a part of them.
             self._entries = self._entries | offered
             import_environment_plugins()
             self._is_loaded = True

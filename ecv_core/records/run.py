@@ -226,7 +226,8 @@ def user_table(scores: Sequence[UserScores], metric: str) -> tuple[Codes, NDArra
     """
     # A fold's users mostly ascend: merging them takes a tenth of what np.unique does.
     users = np.sort(np.concatenate([fold.users for fold in scores]), kind="stable")
-    # In order, a user is new where the code differs from the one before; the first always is.
+    # In ascending order, a user is new where the code differs from the one before. Prepending a
+    # smaller code makes the first user new, too.
     is_new = np.diff(users, prepend=users[:1] - 1) > 0
     users = users[is_new]
     values = np.full((len(scores), len(users)), np.nan, dtype=np.float32)
@@ -271,8 +272,9 @@ def by_cluster(values: NDArray[np.floating], clusters: Codes) -> tuple[Codes, Fl
         mean = scores.sum() / user_count
         sums_of_deviations = np.bincount(cluster, scores - mean, minlength=cluster_count)
         has_users = sizes > 0
-        # The sums add up to 0, so that any factor keeps the mean. That of clusters over users makes
-        # the variance of the mean over clusters the cluster-robust one of Liang and Zeger.
+        # The sums of deviations add up to 0, so that any factor keeps the mean. With this factor,
+        # the number of clusters over that of users, the variance of the mean over clusters is the
+        # cluster-robust variance of Liang and Zeger.
         factor = np.count_nonzero(has_users) / user_count
         cluster_scores[fold, has_users] = mean + factor * sums_of_deviations[has_users]
     return cluster_codes, cluster_scores

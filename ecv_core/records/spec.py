@@ -441,7 +441,8 @@ class RunSpec:
     def folds_of_a_partition(self) -> float:
         """Into how many parts the data are split: k, or less where splits are repeated."""
         if self.overlap:
-            # The overlap is held-out rows over training rows: of all rows 1 in 1 + 1 / overlap.
+            # The overlap is the ratio of held-out rows to training rows, so that one of
+            # 1 + 1 / overlap parts of the data is held out.
             return 1 + 1 / self.overlap
         return max(2, self.k)
 

@@ -21,7 +21,7 @@ from ecv_core.records.run import Scores
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.recorded import FOLDER
 from ecv_core.store.recorded_users import reading
-from ecv_core.untrusted.files import version_of
+from ecv_core.untrusted.files import change_stamp_of
 
 GRIDS = FOLDER / "grids.parquet"
 """Grids of one parameter, named `<dataset>--<algorithm>--<parameter>`: a row per configuration and
@@ -121,13 +121,13 @@ def configuration_names(path: Path) -> list[str]:
     Raises:
         InputError: If the file is damaged.
     """
-    return list(_names_of_version(path, version_of(path)))
+    return list(_names_at_stamp(path, change_stamp_of(path)))
 
 
 @lru_cache(maxsize=8)
-def _names_of_version(path: Path, version: tuple[int, ...]) -> tuple[str, ...]:
+def _names_at_stamp(path: Path, stamp: tuple[int, ...]) -> tuple[str, ...]:
     """The names in a file, in their order, which is read again only when it has changed."""
-    if not version:
+    if not stamp:  # There is no file.
         return ()
     from pyarrow import parquet
 

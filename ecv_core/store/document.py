@@ -377,6 +377,7 @@ def command_for(spec: RunSpec) -> str:
     Imported folds are named by the hash under which a copy is kept on this machine.
     """
     words = ["python", "-m", "ecv_core"]
+    # Other code computes the folds of a tracked run, and reports them.
     if spec.tracked:
         words += ["track", spec.algorithm, spec.dataset]
     else:
@@ -422,7 +423,7 @@ def _usual_settings(spec: RunSpec) -> dict[str, object]:
         # A tracked model has no usual metric, so that the command line names one.
         usual["metric"] = None
     usual["split"] = spec.task.usual_split
-    usual["k"] = usual_k(spec.split, imported=spec.folds_sha256 is not None)
+    usual["k"] = usual_k(spec.split, are_folds_imported=spec.folds_sha256 is not None)
     usual["rule"] = usual_rule(spec.split, spec.k)
     usual["min_folds"] = usual_min_folds(spec.rule, spec.k)
     if spec.folds_sha256:

@@ -205,7 +205,7 @@ def _check_moments(run: RunRecord) -> None:
         distance = abs(moment.mean - math.fsum(scores[:n]) / n)
         if is_mean_of_scores and distance > _rounding_error(run):
             raise InputError(f"its mean after {n} folds is not the mean of their scores")
-        # What an interval of the rule's own holds is for the rule to say.
+        # A rule may have an interval of its own, which need not hold the mean.
         _check_interval(
             moment, _rounding_error(run), must_hold_mean=not isinstance(rule, OwnInterval)
         )
@@ -217,9 +217,9 @@ def _check_interval(moment: Moment, rounding_error: float, *, must_hold_mean: bo
         return
     if interval.low > interval.high:
         raise InputError(f"its interval after {moment.n} folds ends before it begins")
-    # A mean at an end of its interval may be outside by rounding alone.
-    inside = interval.low - rounding_error <= moment.mean <= interval.high + rounding_error
-    if must_hold_mean and not inside:
+    # A mean that lies at an end of its interval may be outside of it because of rounding.
+    is_inside = interval.low - rounding_error <= moment.mean <= interval.high + rounding_error
+    if must_hold_mean and not is_inside:
         raise InputError(f"its interval after {moment.n} folds does not hold the mean")
 
 
@@ -241,7 +241,8 @@ def _plain_environment(environment: object) -> dict[str, Any]:
     if not isinstance(environment, dict):
         return {}
     made_with: dict[str, Any] = _short_texts(environment, ("e_fold", "machine", "python"))
-    # Anybody can have written the file: a number or a list of any length is not shown.
+    # Anybody can have written the file, so that numbers and lists of any length are cut or left
+    # out.
     for name in ("cores", "memory_gib"):
         if isinstance(environment.get(name), int):
             made_with[name] = min(environment[name], 10**9)

@@ -163,8 +163,8 @@ class ListedRun:
     @property
     def can_be_checked(self) -> bool:
         """As in RunRecord."""
-        folds_left = len(self.scores) < len(self.spec.fold_order)
-        return self.state is RunState.FINISHED and folds_left and not self.damaged
+        has_folds_left = len(self.scores) < len(self.spec.fold_order)
+        return self.state is RunState.FINISHED and has_folds_left and not self.damaged
 
 
 class _Source(NamedTuple):
@@ -263,7 +263,7 @@ def _fold_rows(connection: sa.Connection, run_ids: Collection[str]) -> dict[str,
     if not run_ids:
         return {}
     query = folds.select().order_by(folds.c.sequence)
-    # A query can name only so many runs: of more, the folds of all runs are read.
+    # A query can name only so many runs. Where there are more, the folds of all runs are read.
     if len(run_ids) <= _MOST_NAMED:
         query = query.where(folds.c.run_id.in_(run_ids))
     rows: defaultdict[str, list[Any]] = defaultdict(list)

@@ -195,7 +195,12 @@ class Lease:
 
 
 def take_fold(
-    store: Store, run_id: str, wanted: Sequence[int], *, seconds: float, though_leased: bool = False
+    store: Store,
+    run_id: str,
+    wanted: Sequence[int],
+    *,
+    seconds: float,
+    even_if_leased: bool = False,
 ) -> int | None:
     """Take the first of these folds that is missing and that nobody else has asked for.
 
@@ -206,7 +211,7 @@ def take_fold(
         run_id: The run id of the run.
         wanted: Fold indices, the most urgent first.
         seconds: Until it may be asked for again.
-        though_leased: Take it though somebody else has it.
+        even_if_leased: Take it though somebody else has it.
 
     Returns:
         Its index; None where there is none.
@@ -218,7 +223,7 @@ def take_fold(
         moment = _clock(connection)
         until = moment + timedelta(seconds=seconds)
         taken = set(connection.scalars(sa.select(folds.c.fold).filter_by(run_id=run_id)))
-        if not though_leased:
+        if not even_if_leased:
             for lease in _leases(connection, run_id).values():
                 if lease.until > moment:
                     taken.add(lease.fold)

@@ -26,7 +26,7 @@ from ecv_core.store.recorded_users import (
     users_table,
     write_users,
 )
-from ecv_core.untrusted.files import replacing, version_of
+from ecv_core.untrusted.files import change_stamp_of, replacing
 
 # Where runs are. A recorded run has a path, FOLDER/NAME, as a file inside an archive has one: it is
 # the row NAME of the two files that its folder holds.
@@ -50,7 +50,12 @@ LOCK = "recorded.lock"
 
 
 def recorded_path(
-    folder: Path, dataset: str, algorithm: str, split: str | None = None, *, stops: bool = False
+    folder: Path,
+    dataset: str,
+    algorithm: str,
+    split: str | None = None,
+    *,
+    ends_at_stop: bool = False,
 ) -> Path:
     """Where a run belongs among recorded runs: its folder, and its name there.
 
@@ -59,11 +64,11 @@ def recorded_path(
         dataset: Its id.
         algorithm: Its id.
         split: Its id, in a study of splits only.
-        stops: Whether it ends at its rule's stop; not in a study of splits.
+        ends_at_stop: Whether it ends at its rule's stop; not in a study of splits.
     """
     if split is not None:
         return folder / SPLITS / f"{dataset}--{algorithm}--{split}"
-    if stops:
+    if ends_at_stop:
         folder = folder / STOPPED
     return folder / f"{dataset}--{algorithm}"
 
@@ -252,13 +257,13 @@ def _rows(folder: Path) -> Mapping[str, _Row]:
         InputError: For a damaged file.
     """
     path = folder / RUNS
-    return _rows_of_version(path, version_of(path))
+    return _rows_at_stamp(path, change_stamp_of(path))
 
 
 @lru_cache(maxsize=64)
-def _rows_of_version(path: Path, version: tuple[int, ...]) -> Mapping[str, _Row]:
+def _rows_at_stamp(path: Path, stamp: tuple[int, ...]) -> Mapping[str, _Row]:
     """What a file holds, which is read again only when it has changed."""
-    if not version:
+    if not stamp:  # There is no file.
         return {}
     from pyarrow import parquet
 
@@ -332,7 +337,8 @@ def record(
     scores = users_table(path.name, users or {}, [run.spec.metric_name, *more_metrics])
     with _locked_folder_of(path):
         rows = dict(_rows(path.parent)) | {row.name: row}
-        # The inner file, of the users' scores, is replaced first: without a run nobody looks there.
+        # The inner block ends first, so that the users' scores are replaced before the runs. Nobody
+        # looks at users' scores of a run that is not there yet.
         with (
             replacing(path.parent / RUNS, readable_by_others=True) as runs_part,
             replacing(path.parent / USERS, readable_by_others=True) as users_part,

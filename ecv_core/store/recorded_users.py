@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ecv_core.records.arrays import Codes
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import UserScores
-from ecv_core.untrusted.files import version_of
+from ecv_core.untrusted.files import change_stamp_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,13 +34,13 @@ def names_with_users(path: Path) -> frozenset[str]:
     Raises:
         InputError: If the file is damaged.
     """
-    return _names_of_version(path, version_of(path))
+    return _names_at_stamp(path, change_stamp_of(path))
 
 
 @lru_cache(maxsize=64)
-def _names_of_version(path: Path, version: tuple[int, ...]) -> frozenset[str]:
+def _names_at_stamp(path: Path, stamp: tuple[int, ...]) -> frozenset[str]:
     """The names in a file, which is read again only when it has changed."""
-    if not version:
+    if not stamp:  # There is no file.
         return frozenset()
     with _users_file(path) as file:
         return frozenset(_row_groups(file))

@@ -166,7 +166,8 @@ def _rescue_folders(url: str) -> list[Path]:
 
 def _rescue_file_prefix(url: str) -> str:
     """What the names of the files with rescued folds of this database begin with."""
-    # The address tells databases apart; without its password, so that a new one changes no name.
+    # The address tells databases apart. Its password is left out, so that a new password changes
+    # no name.
     stem = "runs"
     address = without_password(url, url)
     own_file = sqlite_file(url)

@@ -123,7 +123,7 @@ class Results:
         """
         run_of_id: dict[str, RunRecord] = {}
         if self._store is not None:
-            for run in self._store.runs_like(spec, imported=not computed_here):
+            for run in self._store.runs_like(spec, with_imported=not computed_here):
                 if run.folds or run.ahead:
                     run_of_id[run.run_id] = run
         if self._with_recorded and not computed_here:

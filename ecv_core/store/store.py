@@ -123,15 +123,15 @@ class Store:
         """The runs that were started together, in the order of their start; empty if none."""
         return self._load(runs.c.group_id == group_id)
 
-    def runs_like(self, spec: RunSpec, *, imported: bool = True) -> list[RunRecord]:
+    def runs_like(self, spec: RunSpec, *, with_imported: bool = True) -> list[RunRecord]:
         """The runs whose folds have the same scores, newest first.
 
         Args:
             spec: One of them; see `RunSpec.same_scores`.
-            imported: Whether those that were computed elsewhere count.
+            with_imported: Whether those that were computed elsewhere count.
         """
         conditions = [runs.c.score_key == spec.score_key]
-        if not imported:
+        if not with_imported:
             conditions.append(runs.c.run_id.not_in(sa.select(imports.c.run_id)))
         return self._load(*conditions)[::-1]
 
@@ -165,7 +165,7 @@ class Store:
         return {(row.run_id, row.fold) for row in rows}
 
     def user_scores(
-        self, run_id: str, only: Collection[int] | None = None
+        self, run_id: str, only_folds: Collection[int] | None = None
     ) -> dict[int, UserScores]:
         """Per-user scores of each finished fold that has them, by fold index.
 
@@ -173,8 +173,8 @@ class Store:
             StoreError: If they are damaged.
         """
         query = user_scores.select().filter_by(run_id=run_id)
-        if only is not None:
-            query = query.where(user_scores.c.fold.in_(only))
+        if only_folds is not None:
+            query = query.where(user_scores.c.fold.in_(only_folds))
         return {row.fold: unpack_user_scores(row) for row in self.rows(query)}
 
     def place_of(self, group_id: str | None) -> str:
@@ -351,7 +351,8 @@ class Store:
             Whether the owner still has the run.
         """
         if result.user_scores is not None:
-            # They are packed, and remembered, before the transaction makes others wait.
+            # Packing users' scores takes long. The packed row is remembered, so that the
+            # transaction, for which others have to wait, has it at once.
             user_scores_row(result.user_scores)
         with self.transaction("written") as connection:
             query = folds.select().filter_by(run_id=run_id, fold=result.fold)
@@ -365,7 +366,8 @@ class Store:
             for changed_moment in changed_moments:
                 change = folds.update().filter_by(run_id=run_id, fold=changed_moment.fold)
                 connection.execute(change.values(**moment_columns(changed_moment)))
-            # So far the fold is kept, whoever has the run by now; the run itself is its owner's.
+            # Up to here, the fold is kept whoever has the run by now. What follows changes the run
+            # itself, which only its owner may do.
             if owner is not None and not take_back_if_interrupted(connection, run_id, owner):
                 return False
             connection.execute(progress.delete().filter_by(run_id=run_id))

@@ -67,7 +67,7 @@ def opened(path: Path) -> BufferedReader:
         raise
 
 
-def version_of(path: Path) -> tuple[int, ...]:
+def change_stamp_of(path: Path) -> tuple[int, ...]:
     """What changes whenever the file does; empty where there is no file that can be looked at."""
     try:
         status = path.stat()

@@ -36,7 +36,7 @@ def test_the_headline_says_what_the_papers_cells_give_by_themselves(app, record)
 def early(recorded, move_to_recorded, a_run):
     """A recorded run that its rule ended after four of ten folds."""
     run = a_run(SCORES[:4], stopped_at=4, dataset="ml-100k", algorithm="ngcf")
-    move_to_recorded(run, path=recorded_path(recorded, "ml-100k", "ngcf", stops=True))
+    move_to_recorded(run, path=recorded_path(recorded, "ml-100k", "ngcf", ends_at_stop=True))
     return run
 
 

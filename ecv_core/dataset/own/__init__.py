@@ -625,7 +625,7 @@ def _build_without_quotes(
     unquoted = replace(recognition.layout, quotes=False)
     without_quotes = build(unquoted)
     if count_lost(without_quotes.unused) >= count_lost(with_quotes.unused):
-        # Anew, because the last call wrote what was read without quotation marks.
+        # The file is read anew, because the last call wrote what was read without quotation marks.
         return build(recognition.layout), recognition
     note = "Quotation marks are read as ordinary characters, so that no line is lost."
     notes = (*recognition.notes, note)

@@ -276,7 +276,7 @@ def _recognise_delimited(text: str, encoding: str) -> Recognised:
     """How delimited text is to be read: first the lines, then the signs, then the columns."""
     _check_no_markup(text)
     lines = _first_filled_lines(text)
-    # Lines to skip above the table: blank ones, and one that names the separator.
+    # Blank lines above the table are skipped, and so is a line that names the separator.
     skip = _place_of_filled_line(text, skip=0, number=0)
     separator = _separator_in_first_line(lines[0])
     if separator is not None:
@@ -287,7 +287,8 @@ def _recognise_delimited(text: str, encoding: str) -> Recognised:
     layout = Layout(
         form=Form.DELIMITED, names=(), encoding=encoding, separator=separator, skip=skip
     )
-    # Quotation marks, then lines above the table, then names: each needs what was settled before.
+    # Quotation marks are settled first, then lines above the table, then names: each step needs
+    # what was settled before.
     layout = replace(layout, quotes=_has_quotes(lines, layout))
     rows = _split_into_fields(lines, layout) or []
     _check_no_headings(text, rows)
@@ -336,8 +337,8 @@ def _has_quotes(lines: Sequence[str], layout: Layout) -> bool:
     plain_rows = _split_into_fields(lines, replace(layout, quotes=False)) or []
     if len(plain_rows) == len(quoted_rows):  # No field has a line end in it: no line vanishes.
         return True
-    # A field in quotation marks has swallowed lines: whole rows, if these agree in their width
-    # without the marks.
+    # A field in quotation marks has swallowed lines. These are whole rows if all lines agree in
+    # their width when the marks do not count.
     usual_quoted = _usual_width(quoted_rows)
     usual_plain = _usual_width(plain_rows)
     if usual_plain.width < usual_quoted.width:  # Each row is cut in two without the marks.
@@ -494,8 +495,8 @@ def _column_names(header: Sequence[str], rows: Sequence[Row]) -> Row:
     """
     width = len(rows[0])
     header_names = [name.strip()[:LONGEST_NAME] for name in header]
-    # Where every row ends with a separator, its last column is empty and has no name. A name too
-    # few otherwise is as R writes tables: the first column, of row names, has none.
+    # Where every row ends with a separator, its last column is empty and has no name. Otherwise one
+    # name less than columns means that R wrote the table: its first column, of row names, has none.
     rows_end_with_separator = all(row[-1] == "" for row in rows)
     if len(header_names) == width - 1 and not rows_end_with_separator:
         header_names.insert(0, "")
@@ -514,7 +515,8 @@ def _likeliest_separator(lines: Sequence[str]) -> str:
     qualities = {sign: _separator_quality(sign, lines) for sign in SEPARATORS}
     # A space stands in texts as well, so it is one only where no other sign fits.
     quality_of_space = qualities.pop(" ")
-    # The best one fits; of several it cuts the first line too, then gives the most columns.
+    # The best sign fits; of several that fit, it is one that cuts the first line too; of several of
+    # these, the one that gives the most columns.
     best_sign, best_quality = max(qualities.items(), key=itemgetter(1))
     if quality_of_space.fits and not best_quality.fits:
         return " "
@@ -571,7 +573,7 @@ def _has_header(rows: Sequence[Sequence[str]]) -> bool:
         return False
     if _has_role_names(rows):
         return True
-    # A single line that begins like a comment, such as '#user item', names columns; where the
+    # If only the first line begins like a comment, such as '#user item', it names columns. If the
     # next line does so too, the sign is a part of the values.
     if _is_comment(rows[0]) and len(rows) > 1:
         return not _is_comment(rows[1])

@@ -143,7 +143,8 @@ def _with_roles_by_values(
     for place, values in columns_without_role.items():
         if "timestamp" not in roles and is_time(values):
             roles["timestamp"] = place
-        # Where columns have names, one of ratings would be called so: numbers alone do not tell.
+        # Where columns have names, a column of ratings would be called so. Numbers decide only
+        # where there are no names.
         elif "rating" not in roles and not has_names and _is_rating(values):
             roles["rating"] = place
     return roles

@@ -211,7 +211,8 @@ def _executor_on_scheduler(address: str, site: Site, compute: Compute) -> Execut
 
     try:
         # First it is seen whether the scheduler answers, as a client that fails to connect stays,
-        # and disturbs the next one. In a thread, as a notebook has an event loop of its own.
+        # and disturbs the next one. It is asked in a thread, as a notebook has an event loop of its
+        # own.
         with ThreadPoolExecutor(1) as thread:
             thread.submit(asyncio.run, _wait_for_answer(address)).result()
         # The timeout is also that of a scheduler that is gone for a while.

@@ -242,7 +242,8 @@ class DaskExecutor:
 
     def submit(self, task: FoldTask, progress: Progress) -> None:
         """Give it to the scheduler. Raises: DatasetError, FoldsError for data that are not here."""
-        # Named after what it computes, so that another program finds it on the scheduler again.
+        # The task is named after what it computes, so that another program finds it on the
+        # scheduler again.
         specs = " ".join(spec.to_json() for spec, _ in sorted(task.folds, key=str))
         name = hashlib.sha256(f"{specs} {task.fold}".encode()).hexdigest()[:32]
         submission = _Submission(
@@ -575,7 +576,7 @@ class DaskExecutor:
         command = ["squeue", "--noheader", "--states=PD", "--sort=-p,i", "--format=%j"]
         if self._site.partition:
             command.append(f"--partition={self._site.partition}")
-        # ValueError: the job is in the list no more.
+        # A ValueError says that the job is no longer in the list.
         with suppress(OSError, subprocess.SubprocessError, ValueError):
             output = subprocess.run(command, capture_output=True, text=True, timeout=5).stdout
             return f", place {output.split().index(job_name) + 1} in the queue"

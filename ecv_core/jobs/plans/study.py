@@ -166,7 +166,7 @@ def _path_of(spec: RunSpec, folder: Path, split: str | None) -> Path:
     may_stop_early = split is None and spec.rule != NEVER_STOPS and not spec.full
     # A whole run that is recorded serves a study that may stop early, too.
     if may_stop_early and not is_recorded(path_of_whole_run):
-        return recorded_path(folder, spec.dataset, spec.algorithm, stops=True)
+        return recorded_path(folder, spec.dataset, spec.algorithm, ends_at_stop=True)
     return path_of_whole_run
 
 

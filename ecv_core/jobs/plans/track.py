@@ -181,7 +181,7 @@ def ask(
     if fold is not None:
         _check_missing(run, fold)
         folds = (fold,)
-    index = take_fold(store, run_id, folds, seconds=lease_seconds, though_leased=fold is not None)
+    index = take_fold(store, run_id, folds, seconds=lease_seconds, even_if_leased=fold is not None)
     if index is None:
         return _reason_and_time_to_wait(store, run_id)
     return _hand_out(store, run, index, folder or folder_of(run_id))
