@@ -89,7 +89,7 @@ class SearchCallbacks:
         """Those of a fold, as functions: scikit-learn calls them where a callback wants them."""
         train, _ = fold
 
-        # Functions, for scikit-learn takes the samples only where a callback asks for them.
+        # These are functions, for scikit-learn takes the samples only if a callback asks for them.
         def X() -> Any:
             return rows_of(self._table.X, train)
 

@@ -83,13 +83,13 @@ def _variance_held_out_repeatedly(folds: Sequence[SampleValues], *, certain: boo
     for row, fold in zip(values, folds, strict=True):
         row[np.searchsorted(every_unit, fold.units)] = fold.values
     variance = user_variance_over_all_folds(values)
-    # A sample that comes again in a later fold is no further one, so that all folds together have
-    # as many as there are units.
+    # A sample that is held out again in a later fold is counted once: all folds together have as
+    # many samples, or groups, as there are units.
     freedom = max(len(every_unit) - 1, 1)
     score_count = np.count_nonzero(~np.isnan(values))
     mean_size = score_count / len(folds)
-    # As of folds that hold out every sample once: where the winner has to be certain, a sample that
-    # moves as far as one can is added to those seen; else at least half of one is taken to.
+    # As in `_variance_held_out_once`, a sample is supposed that moves as far as one can: a whole
+    # one beside those seen where the winner has to be certain, else half of one in all.
     largest_move = max(fold.largest_move for fold in folds)
     variance_of_sample = largest_move**2 / freedom
     variance_by_one_sample = variance_of_sample / mean_size
@@ -117,7 +117,8 @@ def _variance_held_out_once(folds: Sequence[SampleValues], *, certain: bool) -> 
     sizes = np.array([len(fold.values) for fold in folds])
     if sizes.max() == 1:  # one sample has no spread within its fold
         return np.nan
-    squares_seen = 0.0  # of the distances from the mean of their fold
+    # The squared distances of all values from the mean of their fold are summed.
+    squares_seen = 0.0
     for fold in folds:
         squares_seen += float(((fold.values - fold.values.mean()) ** 2).sum())
     largest_move = max(fold.largest_move for fold in folds)

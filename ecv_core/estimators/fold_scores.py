@@ -340,7 +340,7 @@ def score_fold(*, scoring: Scoring, error_score: Any, **arguments: Any) -> Score
                 scoring=scoring.scorer, error_score=error_score, n_jobs=1, **arguments
             )
     except ValueError as error:
-        # scikit-learn raises where all fits failed, which is one here.
+        # scikit-learn raises an error where all fits failed; here there is a single fit.
         fit_failed = _FITS_FAILED in str(error) and error_score != "raise"
         if scoring.was_called or not fit_failed:  # a called scorer had a fitted estimator to score
             raise

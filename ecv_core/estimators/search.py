@@ -62,7 +62,8 @@ class _EarlySearch(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
         """
         meter = None
         if self.energy:
-            # Of a spec the meter reads the country and the watts alone, here the usual ones.
+            # The meter reads only the country and the watts of a spec: here they are the usual
+            # ones.
             meter = meter_for(RunSpec(dataset="", algorithm=""))
             meter.start()
         if self._runs_all_folds():
@@ -113,7 +114,7 @@ class _EarlySearch(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
             score_weights = None
             fit_params = process_routing(self, "fit", **params).estimator.fit
         else:
-            groups = params.pop("groups", None)  # the splitter's alone, and no estimator's
+            groups = params.pop("groups", None)  # only the splitter takes groups
             score_weights = sample_weight
             fit_params = params
         table = SplitSamples(self.estimator, X, y, self.cv, groups, params)
@@ -204,7 +205,8 @@ class _EarlySearch(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
         best_index = int(self.cv_results_[f"rank_test_{fitted_fold.deciding_score}"].argmin())
         if callable(self.refit):  # scikit-learn lets a function choose from the results
             best_index = _checked_index(self.refit(self.cv_results_), len(race.candidates))
-        # Of several scores none is the best's unless `refit` says which, as in scikit-learn.
+        # With several scores nobody is the best unless `refit` says which score decides, as in
+        # scikit-learn.
         if self.refit or not self.multimetric_:
             self.best_index_ = best_index
             self.best_params_ = self.cv_results_["params"][best_index]

@@ -514,7 +514,7 @@ def _columns(
         estimator: Not fitted.
         error_score: What counts where a fit failed.
     """
-    # There is one, for where all fits fail `report_failed_fits` has raised an error.
+    # One fit at least has succeeded: else `report_failed_fits` has raised an error.
     results_of_a_fold = next(fold.results for fold in folds.values() if fold.results is not None)
     columns: dict[str, Any] = {}
     for key, example in results_of_a_fold.items():

@@ -123,7 +123,7 @@ def varied_parameters(names: Sequence[str]) -> list[dict[str, ParamValue]] | Non
             algorithm = models.algorithm(algorithm_id)
             algorithms.add(algorithm_id)
             configurations.append(algorithm.with_defaults(algorithm.resolve(params)))
-    except InputError:  # from outside: neither its name nor its parameters are known here
+    except InputError:  # a contender from outside has a name that no algorithm has here
         return None
     if len(algorithms) != 1:
         return None

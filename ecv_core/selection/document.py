@@ -448,7 +448,7 @@ def _runner_up_sentence(names: Sequence[str], result: SelectionResult) -> str:
     """Who is second, with its last interval to the winner; empty where that is not known."""
     verdict = result.verdict
     second = verdict.losers[0]
-    # The newest gap to the winner counts. A later round has none of a contender that was out.
+    # The newest gap to the winner counts. Once a contender is out, rounds have no gap of it.
     gap = None
     for selection_round in result.rounds:
         if selection_round.leader == verdict.winner and second in selection_round.gaps:
@@ -520,7 +520,7 @@ def _distance_range(low: float, high: float) -> str:
         return _distance_words(low)
     if (low < 0) != (high < 0):
         return f"from {_distance_words(low)} to {_distance_words(high)}"
-    # Both ends are on one side, which is said once, behind the second.
+    # Both ends are on the same side, so 'behind' or 'ahead' is written once, after the second.
     return f"{_size_text(low)} to {_distance_words(high)}"
 
 
@@ -683,7 +683,8 @@ def lanes(
 
     best_first = _best_first(lanes_now)
     if terms.until == "order" and verdict is not None and rounds[-1].decided:
-        # Distances to the best are of the folds that it ran; who ran on may have changed places.
+        # The distances to the best were measured on the folds that the best ran. Others ran on, and
+        # may have changed places since.
         best_first = list(verdict.order)
     rows = []
     for step_number, lanes_of_step in enumerate(lanes_of_steps):
@@ -733,7 +734,7 @@ class _Step:
             return replace(lane, state="leader", says=self._winner_words(self.verdict))
         if lane.state not in _DROPPED:
             return lane
-        # The deciding round also says of those dropped whether new data would agree.
+        # The verdict also says of those that were dropped whether they are worse on new data.
         if contender in self.verdict.worse:
             return replace(lane, state="worse", says=f"{lane.says}; worse on new data too")
         return replace(lane, says=f"{lane.says}; not shown for new data")

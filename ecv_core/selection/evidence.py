@@ -85,7 +85,7 @@ class Differences(ABC):
             other: Place of the other.
             fold_bits: The folds that both have run, at least one.
         """
-        if contender > other:  # a pair is kept one way round
+        if contender > other:  # each pair is kept once, with the lower place first
             reverse = self.between(other, contender, fold_bits)
             return replace(reverse, mean=-reverse.mean)
         key = (contender, other, fold_bits)
@@ -171,7 +171,8 @@ class EverySubset(PairedScores):
     def __init__(self, contenders: Sequence[Scores]) -> None:
         super().__init__(contenders)
         k = contenders[0].k
-        # As numbers with one bit per fold, in one column; without 0, the empty set.
+        # These are the sets as numbers with one bit per fold, in one column. The empty set, 0, is
+        # left out.
         every_set = np.arange(1, 2**k)[:, None]
         self._has_fold = ((every_set >> np.arange(k)) & 1).astype(np.bool_)
         """Whether a set has a fold; shape (sets, k)."""
@@ -186,7 +187,7 @@ class EverySubset(PairedScores):
         if (contender, other) not in self._pairs:
             self._pairs[contender, other] = self._over_subsets(contender, other)
         pair = self._pairs[contender, other]
-        row = fold_bits - 1  # the empty set has none
+        row = fold_bits - 1  # the empty set, 0, has no row
         return Difference(
             mean=float(pair.means[row]),
             user_variance=float(pair.user_variances[row]),
@@ -197,7 +198,8 @@ class EverySubset(PairedScores):
     def _over_subsets(self, contender: int, other: int) -> _OverSubsets:
         first = self._contenders[contender]
         second = self._contenders[other]
-        moments = moments_by_mask(first.folds - second.folds)  # of the empty set first
+        # The first element of each of these arrays belongs to the empty set.
+        moments = moments_by_mask(first.folds - second.folds)
         freedom = self._has_fold.sum(axis=1) - 1.0
         with np.errstate(invalid="ignore"):  # a single fold has no variance: 0 / 0
             fold_variances = moments.squared_deviations[1:] / freedom
@@ -233,7 +235,7 @@ NEW_DATA = Prior(ratio_freedom=0.75, user_freedom=2.2, user_freedom_same_algorit
 USUAL_NOISE = Prior(ratio_freedom=3.5, user_freedom=8, user_freedom_same_algorithm=16)
 """For what has to hold on average; its t has a mean, which an expected gain needs."""
 NO_NOISE = Prior(ratio_freedom=100, user_freedom=100, user_freedom_same_algorithm=100)
-"""For whose turn it is: who is near if folds add nothing more than has been seen."""
+"""For the choice of who runs next: those who are near if folds add no more than has been seen."""
 _ROUNDING = 1e-6
 """Share of a difference; fold scores that vary by less are taken for the same."""
 _LEAST_FREEDOM = 1e-3
@@ -354,8 +356,9 @@ def moderated_spread(
     # show, enlarged by what folds add among the others, and what its own folds show.
     fold_freedom = folds - 1
     others = _ratios_of_others(user_variances, fold_variances, fold_freedom)
-    # q: by how much folds multiply the users' variance. The prior supposes 1, folds add nothing,
-    # and the other contenders show another ratio: their mean, weighted by degrees of freedom.
+    # Q says by how much folds multiply the users' variance. The prior supposes 1, that folds add
+    # nothing, and the other contenders show q. Q is the mean of both, weighted by degrees of
+    # freedom.
     ratio_freedom = prior.ratio_freedom + others.freedom
     ratios = (prior.ratio_freedom + others.freedom * others.mean) / ratio_freedom
     # Configurations of one algorithm train alike, so that folds add little to their difference: the
@@ -363,14 +366,15 @@ def moderated_spread(
     most_user_freedom = np.where(
         same_algorithm, prior.user_freedom_same_algorithm, prior.user_freedom
     )
-    # d: how many degrees of freedom the users' variance, times q, is worth beside the folds' own.
-    # The squared relative errors of both factors add up; each is as one over degrees of freedom.
+    # d says how many degrees of freedom the users' variance, times Q, is worth beside the folds'
+    # own. The squared relative errors of both factors add up, and each is in proportion to one over
+    # its degrees of freedom.
     user_freedom = 1 / (1 / most_user_freedom + 1 / ratio_freedom)
     without_users = np.isnan(user_variances)
     user_freedom[without_users] = 0.0
     freedom = user_freedom + fold_freedom
-    # The mean of both variances, weighted by their degrees of freedom; without users, or with a
-    # single fold, one of them alone.
+    # The variance is the mean of both, weighted by their degrees of freedom. Without users, or with
+    # a single fold, one of both has the weight 0.
     from_users = np.where(without_users, 0.0, user_freedom * ratios * user_variances)
     with np.errstate(invalid="ignore", divide="ignore"):
         from_folds = np.where(fold_freedom > 0, fold_freedom * fold_variances, 0.0)
@@ -417,7 +421,8 @@ def _ratios_of_others(
     variance_of_others = variance_of_all - 2 * covariances.sum(axis=-1) + weights
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = sums_of_others / weights_of_others
-        # What independent differences of that variance would have: the effective sample size.
+        # The mean has as many degrees of freedom as one of independent differences with the same
+        # variance would have: the effective sample size.
         freedom_of_mean = weights_of_others**2 / variance_of_others
     no_others = weights_of_others <= 0
     mean[no_others] = 0.0
@@ -431,10 +436,11 @@ def _covariances_of_weighted_ratios(weights: Floats) -> Floats:
     Args:
         weights: Degrees of freedom of each contender's ratio, by which it is weighted.
     """
-    # A sample variance of w degrees of freedom varies as 1 / w, so weighted by w as w. Two of them
-    # covary by the squared correlation of the differences that they are of, and only by the folds
-    # that both have, which are those of the one with fewer: v and w degrees of freedom as
-    # 1 / max(v, w), so weighted by v and w as min(v, w).
+    # A sample variance with w degrees of freedom has itself a variance in proportion to 1 / w.
+    # Times the squared weight, w * w, that is w: the diagonal. Two sample variances with v and w
+    # degrees of freedom share only the folds of the one with fewer. So their covariance is in
+    # proportion to the squared correlation of the two differences and to 1 / max(v, w). Times both
+    # weights, v * w, that is the squared correlation times min(v, w).
     smaller_weights = np.minimum(weights[..., None], weights[..., None, :])
     covariances = smaller_weights * _SQUARED_CORRELATION
     diagonal = np.arange(weights.shape[-1])
@@ -452,7 +458,8 @@ def expected_excess(x: Floats, freedom: Floats) -> Floats:
     """
     x = np.asarray(x, dtype=np.float64)
     v = np.maximum(freedom, 1.0)
-    # The density of t, in logarithms, for its factors are too large for many degrees of freedom.
+    # The density of t is worked out in logarithms, for its factors are too large where there are
+    # many degrees of freedom.
     log_factor = gammaln((v + 1) / 2) - gammaln(v / 2) - 0.5 * np.log(v * np.pi)
     density = np.exp(log_factor - (v + 1) / 2 * np.log1p(x * x / v))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -492,7 +499,8 @@ def level_of_looks(error: float, k: int, *, new_data: bool = False) -> float:
     # The limit that all looks share lies between these two; the margins are for rounding.
     limit_of_one_look = -float(ndtri(error))
     limit_by_bonferroni = -float(ndtri(error / looks))
-    # The more folds, the less one look differs from the next, which more points have to tell apart.
+    # The more folds there are, the less one look differs from the next, and the more points are
+    # needed to tell them apart.
     point_count = max(96, int(10 * np.sqrt(k)))
 
     def excess(limit: float) -> float:

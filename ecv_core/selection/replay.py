@@ -18,7 +18,8 @@ from ecv_core.selection.rounds import Budget, Round, Selection, Terms, Turn, Ver
 MAX_FOLDS = 16
 """Most folds of contenders that are played in many orders: all sets of folds are worked out."""
 _DRAWS = 8
-"""How often what may follow is drawn; folds that more than one draw needs are likely."""
+"""How often the missing folds are drawn, to guess which will be needed: those that more than one
+draw needs are likely."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -392,7 +393,7 @@ def _select_to_end(
             "it, or leave the contender out"
         )
     result = result_so_far(contenders, progress, _joules_of_all_folds(contenders))
-    assert result is not None  # it is decided
+    assert result is not None  # it is decided, so that it has at least one round
     return result
 
 

@@ -532,7 +532,8 @@ class Selection:
         Returns:
             Whom nobody needs to run any more.
         """
-        # A contender with all folds is not dropped: there are none to save, and it is compared.
+        # A contender that has run all folds is not dropped: that would save nothing, and the
+        # verdict compares it with the leader.
         dropped = set(self._dispensable_contenders(comparison)) - comparison.with_all_folds
         rivals = [contender for contender in comparison.others if contender not in dropped]
         rivals.sort(key=lambda contender: comparison.gaps[contender].behind)
@@ -592,8 +593,9 @@ class Selection:
             if rival in comparison.with_all_folds:
                 tied = rival not in worse
             else:
-                # Decided before all folds ran, it can be ahead by the indifference at most. Where
-                # the budget ended the selection, nothing is known of it.
+                # The selection was decided before this rival ran all folds, so it can be ahead by
+                # the indifference at most. Where the budget ended it, nothing is known of the
+                # rival.
                 tied = not budget_is_spent
             if tied:
                 ties.append((comparison.leader, rival))
@@ -703,7 +705,7 @@ class Selection:
         lagging = [contender for contender in undecided if counts[contender] < leader_folds]
         if lagging:
             return {contender: counts[contender] + 1 for contender in lagging}
-        # The one whose interval reaches farthest ahead of the leader.
+        # It is the contender whose interval reaches farthest ahead of the leader.
         may_be_best = min(undecided, key=lambda contender: comparison.gaps[contender].low)
         return dict.fromkeys([comparison.leader, may_be_best], leader_folds + 1)
 
@@ -734,7 +736,7 @@ class Selection:
         with np.errstate(invalid="ignore"):  # a fall of what stays infinite is NaN
             loss_now = spread.expected_losses(self._terms.k)
             loss_after_a_fold = spread.expected_losses(self._terms.k, more_folds=1)
-            # A loss that is not infinite any more falls by more than any other.
+            # A loss that was infinite and no longer is counts as the largest fall of all.
             falls = np.nan_to_num(loss_now - loss_after_a_fold, posinf=1e300)
         counts = self._counts
         options = []
@@ -747,8 +749,9 @@ class Selection:
                 level_with_leader.append(option)
             else:
                 options.append(option)
-        # Those level with the leader tell more only on a fold that the leader runs too. All share
-        # this fold of the leader, so the options are: the best of them, the best two, and so on.
+        # A contender with as many folds as the leader can tell more only on a fold that the leader
+        # runs too. All of these share that fold of the leader, so the options are: the best of them
+        # with the leader, the best two with the leader, and so on.
         folds_of_leader = {comparison.leader: comparison.leader_folds + 1}
         combination = _Option(folds_of_leader, loss_fall=0.0, cost=self._cost(comparison.leader))
         for option in sorted(level_with_leader, key=_Option.worth, reverse=True):
@@ -769,7 +772,7 @@ class Selection:
         """
         allowed_loss = (self._terms.expected_loss or 0.0) * comparison.leader_mean
         passed_over = []
-        # Whoever of several is the best, no more is lost than their losses add up to.
+        # Whichever of them is the best, no more is lost than the sum of their losses.
         total_loss = 0.0
         least_first = np.argsort(expected_losses, kind="stable").tolist()
         for row in least_first:

@@ -138,7 +138,7 @@ def is_own(selection: str) -> bool:
 def open_selection(selection: str) -> None:
     """Make the address name it; call it before the page is drawn anew."""
     if st.session_state.get(_LAST_SHOWN, selection) != selection:
-        st.query_params.pop("fold", None)  # the round at which the one before was looked at
+        st.query_params.pop("fold", None)  # it names a round of the selection that was shown before
     st.session_state[_LAST_SHOWN] = selection
     st.query_params[SELECTION] = selection
 
@@ -212,7 +212,7 @@ def _pick_loss_and_budget() -> Question:
     )
     budget = None
     if text and text.strip():
-        with errors_as_sentences():  # one that cannot be read is said, and there is none
+        with errors_as_sentences():  # a budget that cannot be read is reported, and none is set
             budget = Budget.parse(text)
     return {"expected_loss": float(loss), "budget": budget}
 

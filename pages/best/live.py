@@ -57,12 +57,12 @@ def show_live(selection_id: str) -> None:
     """
     manager()  # the first call marks what an earlier dashboard left behind as interrupted
     record = stored_plan(store(), SELECTION, selection_id)
-    # Read before the scores: a fold that ends in between then draws the page anew.
+    # The states are read before the scores: a fold that ends in between then draws the page anew.
     drawn_states = _run_states(store().group(selection_id))
     plan, scores = _plan_and_scores(selection_id)
     state = plan.state_after(scores)
     if not state.decided:
-        # Drawn again whenever any run changes, and while the tab is looked at with every step.
+        # This is drawn again whenever any run changes; while the tab is looked at, with every step.
         drawn_at = watch().drawn_activity().moment
         draw_live(
             _show_what_goes_on,
@@ -117,7 +117,7 @@ def _shown_selection(
 
 def _offer_next_questions(selection: ShownSelection) -> None:
     """The next questions, of exactly these contenders; folds that they lack are computed first."""
-    if any(spec.tracked for spec in selection.specs):  # their folds are for another program
+    if any(spec.tracked for spec in selection.specs):  # another program computes their folds
         return
     if run_actions().start_refusal(selection.specs):
         return

@@ -349,7 +349,8 @@ def recorded_selection(name: str, question: Question) -> ShownSelection:
     """
     runs: list[RunRecord] = []
     if name in configuration_names(GRIDS):
-        # Of a grid, the values of an algorithm's parameter, only fold scores are recorded: no runs.
+        # A grid has several values of an algorithm's parameter. Its fold scores are recorded alone,
+        # without runs.
         contenders, specs = _scores_and_specs_of_grid(name)
     else:
         specs = []

@@ -185,8 +185,8 @@ def draw_start(*, for_claim: bool | None) -> Question:
     title = "Start one of your own"
     if refusal:  # the box then has only the question, which holds for recorded ones too
         title = "When it is decided"
-    # Each start makes another key, and so a new box, which is closed. Streamlit opens one again
-    # that is only told to close.
+    # Each start makes another key, and so a new box, which is closed. A box that is only told to
+    # close is opened again by Streamlit.
     key = f"best-start-{st.session_state.get(_STARTED, 0)}"
     with st.expander(title, icon=":material/add:", key=key, on_change="rerun") as box:
         if for_claim is None:

@@ -294,7 +294,8 @@ class SelectPlan:
         specs = []
         for spec in specs_together:
             if not results.has_ended_incomplete(spec):
-                # The run goes on with this fold, and no other that it misses.
+                # A run that goes on computes only folds that its spec names: this one is added to
+                # those that it has.
                 only_folds = folds_done(results.run_of(spec)) | {turn.fold}
                 specs.append(replace(spec, only_folds=tuple(sorted(only_folds))))
         return FoldTask(specs=tuple(specs), fold=turn.fold)
@@ -309,7 +310,7 @@ class SelectPlan:
         check_contenders(scores)
         # The pairs are kept for the next call, which then pairs only the scores of new folds.
         self._paired = PairedScores(scores, of_fewer_folds=self._paired)
-        # The rounds are played with the folds that are there, up to the first that is missing.
+        # The rounds follow from the folds that are there, up to the first that is missing.
         progress = play_computed_folds(scores, range(self.terms.k), self.terms, self._paired)
         joules_of_all_folds = _expected_joules(scores, progress.folds_ran, self.terms.k)
         return SelectionState(
@@ -327,7 +328,7 @@ class SelectPlan:
         scores = []
         for contender in self.contenders:
             folds = _usable_folds(contender.spec, results)
-            # Users' scores are told apart as objects: comparing all of them would take long.
+            # Users' scores are compared by their identity, for to compare every value takes long.
             made_from = [(fold.fold, fold.score, id(fold.user_scores)) for fold in folds]
             cached = self._cached_scores.get(contender.name)
             if cached is None or cached.made_from != made_from:

@@ -42,7 +42,9 @@ if TYPE_CHECKING:
     from ecv_core.jobs.reported_scores import Measured
 
 LEFT = "the loop was left before its fold was reported"
+"""The error of a run whose program has left the loop over its folds too early."""
 CANCELLED = "cancelled; finished folds are kept, and the same track goes on there"
+"""Why there is no fold to compute for a run that was cancelled."""
 
 
 def begin_or_go_on(store: Store, spec: RunSpec, *, owner: str, resume: bool = True) -> str:
@@ -123,6 +125,7 @@ def go_on(store: Store, run: RunRecord, *, owner: str, full: bool = False) -> st
 
 
 PHASE = "asked for, not told yet"
+"""What is shown as the progress of a fold that another program computes."""
 LEASE_SECONDS = 6 * 3600.0
 """How long a fold is kept for a program that has asked for it, unless that says otherwise."""
 

@@ -94,7 +94,7 @@ def groups(specs: Iterable[RunSpec]) -> list[list[RunSpec]]:
     by_shared_work: dict[object, list[RunSpec]] = {}
     for index, spec in enumerate(specs):
         shared_work = sharing_key(spec)
-        key: object = index  # which no other configuration has
+        key: object = index  # no other configuration has this key, nor shares its work
         if shared_work is not None:
             key = (replace(spec, params=()), shared_work)
         by_shared_work.setdefault(key, []).append(spec)
@@ -303,8 +303,8 @@ def make_tuning(
         )
     if spec.k < 2:
         raise InputError("a tuning needs at least 2 folds, but there is 1; choose another split")
-    # With all folds too, for a selection is made of them in the end, to say what it would have
-    # needed. What is left for such a split is to run each configuration by itself and compare.
+    # A tuning with all folds is refused as well, for it says in the end what a selection would have
+    # needed. With such a split each configuration has to be run by itself.
     check_exchangeable(spec.split, "choose a split by chance, or compare runs with all folds")
     fold.check_needs(spec)
     fold.folds_of(spec)  # a split that cannot be made is bad input

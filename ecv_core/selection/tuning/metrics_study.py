@@ -161,7 +161,8 @@ def study_metrics(
         pair_count = p_values[metric].shape[1]
         drawn_pairs = draw_pairs(pair_count, seed=seed)
         p_values = {name: table[:, drawn_pairs] for name, table in p_values.items()}
-    # Drawn pairs have lost which configurations they are of, so what dominates is asked of all.
+    # Drawn pairs no longer tell which configurations they are of, so dominance is worked out from
+    # all pairs.
     curves = {name: expected_curve(table) for name, table in p_values.items()}
     return MetricsStudy(
         tests=tests,
