@@ -101,7 +101,7 @@ def _kind_of_interval(spec: RunSpec) -> str:
     rule = stopping.rule(spec.rule)
     if rule.interval is IntervalKind.K_FOLD_MEAN:
         return f"{level}, k-fold mean"
-    # Such a rule works out an interval of its own.
+    # A rule that works out an interval of its own gives it its name.
     if isinstance(stopping.rule_for(spec), OwnInterval):
         return f"{level}, {rule.title.lower()} rule"
     return f"{level}, t over folds"

@@ -262,7 +262,8 @@ def _add_stop(figure: go.Figure, history: FoldHistory, stop: int, colours: Palet
         side = "right"
     place = {"x": stop, "xanchor": side, "y": (1 + _TOP_OF_MARKS) / 2, "yref": "paper"}
     text = f"<b>stop after {stop}</b>, {history.later_folds_words(stop)}"
-    # Without its anchor Plotly hangs words that are near the top, and the line goes through them.
+    # Plotly would put words near the top below their place, where the line goes through them, if
+    # `yanchor` did not centre them.
     figure.add_annotation(note(text, 17, colours.stop, yanchor="middle", **place))
 
 

@@ -307,6 +307,7 @@ def cells_layout(table: pd.DataFrame, colours: Palette, height: int) -> Looks:
     if len(columns) <= _COLUMNS_OF_LITTLE_TILT:
         tilt = -35
     x_axis: Looks = {"side": "top", "tickangle": tilt, "range": [-0.5, len(columns) - 0.5]}
+    # A descending range puts the first row at the top.
     y_axis: Looks = {"range": [len(rows) - 0.5, -0.5], "ticksuffix": " "}
     return base_layout(colours, height) | {
         "margin": {"l": 8, "r": 8, "t": 8, "b": 8},

@@ -36,6 +36,7 @@ def lanes_frame(runs: Iterable[RunRecord]) -> pd.DataFrame:
         if run.stopped_at is not None and not run.spec.full:
             folds_wanted = run.stopped_at
         for position, fold in enumerate(folds, start=1):
+            # Only a fold that a node of a cluster has computed for this run is in a lane.
             if fold.node is None or fold.reused:
                 continue
             kind = "fold"

@@ -256,7 +256,7 @@ def decision_reason(run: RunRecord) -> str:
     if run.spec.rule == NEVER_STOPS or run.at_stop is None:
         return ""
     reason = run.at_stop.decision.reason
-    # A rule that does not stop ends its reason with 'go on', which a run that has ended does not.
+    # A rule that does not stop ends its reason with 'go on', which is wrong once the run has ended.
     if not run.state.active and reason.endswith(": go on."):
         reason = reason.removesuffix(": go on.") + "."
     return reason

@@ -194,7 +194,7 @@ def _table(entries: Sequence[Checked]) -> _BoardTable:
     comparisons = comparisons_with_best(best.run, [entry.run for entry in ranked])
     rows = []
     # Contenders that no test shows to differ from the best.
-    level_names = []
+    names_without_difference = []
     for entry in ranked:
         test = comparisons.get(entry.run.run_id)
         if entry is best:
@@ -204,11 +204,11 @@ def _table(entries: Sequence[Checked]) -> _BoardTable:
         else:
             comparison_text = _comparison_words(test, best.run)
             if not test.shows_difference:
-                level_names.append(_name(entry))
+                names_without_difference.append(_name(entry))
         rows.append(_row(entry, comparison_text))
     answer = f"{_name(best)} has the best mean, {score_text(_mean(best))}"
-    if level_names:
-        answer += f"; no difference is shown to {listed(level_names)}"
+    if names_without_difference:
+        answer += f"; no difference is shown to {listed(names_without_difference)}"
     spec = best.run.spec
     title = f"{metric_label(spec)} on {dataset_title(spec.dataset)}"
     caption = f"{spec.split}, k = {spec.k}, seed {spec.seed}, candidates = {spec.candidates}"

@@ -166,7 +166,7 @@ def _race_of(name: str, recorded_folder: Path) -> ContenderRace:
     store = open_store()
     record = stored_plan(store, SELECTION, full_plan_id(store, SELECTION, name))
     selection = SelectPlan.of(record)
-    # Where it stands after the folds that have run; nothing is played before its first round.
+    # The state is that after the folds that have run. It has a result once the first round is done.
     state = selection.state_after(results_of(store, record))
     if state.result is None:
         raise InputError(

@@ -117,7 +117,8 @@ def _e_fold_statements(
         e_fold_ranks: An algorithm's rank on a dataset, averaged over the orders of the folds.
         k_fold_ranks: Its rank by all folds.
     """
-    # Both orders begin with the least mean difference.
+    # Tables have a row per algorithm and a column per dataset. Both orders begin with the least
+    # mean difference.
     algorithms_in_order = differences.mean(axis="columns").sort_values().index
     datasets_in_order = differences.mean(axis="index").sort_values().index
     stop_of_dataset = stops.mean(axis="index")

@@ -116,12 +116,13 @@ def entry_of(run: RunRecord, *, runner: str) -> Entry:
     """
     algorithm = models.of(run.spec)
     scores = [fold.score for fold in run.folds]
-    changes = changed(run.spec.params, dict(algorithm.resolve({})))
+    changed_parameters = changed(run.spec.params, dict(algorithm.resolve({})))
     method = algorithm.title
-    if changes:
-        settings = [f"{name} {value}" for name, value in changes.items()]
+    if changed_parameters:
+        settings = [f"{name} {value}" for name, value in changed_parameters.items()]
         method += f" ({', '.join(settings)})"
     protocol = f"{run.spec.split}, k = {run.spec.k}"
+    # Each of ten such folds holds out a tenth of the ratings at random, as papers call 90:10.
     if run.spec.split == "record-k-fold" and run.spec.k == 10:
         protocol = NINETY_TEN
     return Entry(
@@ -134,7 +135,7 @@ def entry_of(run: RunRecord, *, runner: str) -> Entry:
         folds=len(scores),
         run_id=run.run_id,
         algorithm=run.spec.algorithm,
-        defaults=not changes,
+        defaults=not changed_parameters,
     )
 
 
@@ -188,8 +189,8 @@ def rmse_of_set_ups(dataset: str) -> list[float]:
     grid = json.loads(path.read_text(encoding="utf-8")).get(dataset, {"configurations": []})
     means = []
     for configuration in grid["configurations"]:
-        # There is a list for each of these numbers of epochs, with the RMSE of every fold; it is
-        # missing where the fit diverged.
+        # The entry has a list for each of these numbers of epochs, with the RMSE of every fold. It
+        # is missing where the fit diverged.
         rmse_of_folds = configuration.get("after_8_16_32_64_128")
         if rmse_of_folds:
             means.append(fmean(rmse_of_folds[-1]))

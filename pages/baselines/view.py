@@ -94,16 +94,17 @@ def show_answer(dataset: str, entries: Sequence[Entry]) -> None:
             worse_results += 1
     folds = ""
     reservation = ""
-    who = "run again by the paper's authors"
+    runner_words = "run again by the paper's authors"
     if our_best.runner == "here":
         folds = f" ({counted(our_best.folds, 'fold')} of 10)"
         reservation = _reservation(our_best, published_entries)
-        who = "run here"
+        runner_words = "run here"
     lead = f"ahead of **{worse_results} of {len(published_entries)}** published results"
     headline = f"## {our_best.method}: RMSE {score_text(our_best.rmse)}{folds}"
     st.markdown(
-        f"{headline}\nOn {benchmark.title} this well-known method, {who}, is {lead}; the best of "
-        f"those is {published_best.method} with {score_text(published_best.rmse)}.{reservation}"
+        f"{headline}\nOn {benchmark.title} this well-known method, {runner_words}, is {lead}; the "
+        f"best of those is {published_best.method} with {score_text(published_best.rmse)}."
+        f"{reservation}"
     )
     if reservation:
         st.caption(_protocol_note(published_entries))

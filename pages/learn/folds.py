@@ -10,10 +10,10 @@ from pages.shared.base.component import component_parts, registered
 
 _USUAL_K = 5
 
-_PARTS = component_parts(
+_DEALING_COMPONENT = component_parts(
     __file__, html='<div class="ecv-deal"></div>', css="folds.css", js=["folds.js"]
 )
-_draw_dealing = registered("ecv_deal", _PARTS)
+_draw_dealing = registered("ecv_deal", _DEALING_COMPONENT)
 _kept_deal = st.cache_data(show_spinner=False, max_entries=1)(small_deal)
 
 
@@ -25,7 +25,9 @@ def show() -> None:
     interactions_of_users = [len(folds_of_user) for folds_of_user in folds[_USUAL_K]]
     data = {"users": interactions_of_users, "folds": folds, "k": _USUAL_K, "max_k": MOST_K}
     _draw_dealing(key="learn-deal", data=data)
-    save_component("folds", _PARTS, data, subtitle=f"Eight made-up users, k = 2 to {MOST_K}")
+    save_component(
+        "folds", _DEALING_COMPONENT, data, subtitle=f"Eight made-up users, k = 2 to {MOST_K}"
+    )
     st.caption(
         "Eight made-up users, dealt by the very code that real runs use: each user's interactions "
         "are spread evenly, so that every fold knows every user. Where a user has fewer "

@@ -19,10 +19,10 @@ ITEMS = (
 )
 """Made-up titles in the order in which the list begins, and whether the user took them."""
 
-_PARTS = component_parts(
+_RANKING_COMPONENT = component_parts(
     __file__, html='<div class="ecv-rank-list"></div>', css="ndcg.css", js=["ndcg.js"]
 )
-_draw_ranked_list = registered("ecv_ranked", _PARTS)
+_draw_ranked_list = registered("ecv_ranked", _RANKING_COMPONENT)
 
 
 def show() -> None:
@@ -31,7 +31,7 @@ def show() -> None:
     _draw_ranked_list(key="learn-ranked", data=data)
     save_component(
         "ndcg",
-        _PARTS,
+        _RANKING_COMPONENT,
         data,
         subtitle=f"nDCG@{N}: a hit at rank r counts 1 / log2(r + 1), the ideal has all hits on top",
     )

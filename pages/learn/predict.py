@@ -229,7 +229,6 @@ def bracket_of(percent: float) -> str:
 
 def _draw_picture(game_round: GameRound, *, folds: int, stopped_at: int | None) -> None:
     """The first folds, with the stop where it is known."""
-    cache_key = (game_round.number, game_round.run.run_id, folds)
     alpha = alpha_text(game_round.alpha)
     sentence = f"After which fold does the rule stop with alpha {alpha}?"
     if stopped_at is not None:
@@ -241,7 +240,7 @@ def _draw_picture(game_round: GameRound, *, folds: int, stopped_at: int | None) 
         sentence=sentence,
         stopped_at=stopped_at,
         title="A hidden run",
-        cache_key=cache_key,
+        cache_key=(game_round.number, game_round.run.run_id, folds),
         key="learn-predict",
         name=f"round {game_round.number}",
     )

@@ -178,7 +178,7 @@ def race_data(run: RunRecord) -> dict[str, Any]:
             title += ", estimated: it never ran"
         fold_seconds.append(seconds)
         fold_titles.append(title)
-    steps = range(run.k + 1)
+    steps = range(run.k + 1)  # a step is the number of folds that the lane of k-fold has played
     e_fold = {
         "name": "e-fold",
         "end": run.stopped_at,

@@ -215,8 +215,7 @@ def _interval_sentence(run: RunRecord) -> str:
     stop = run.at_stop
     if stop is None or run.folds_used < 2:
         return "The interval over these folds appears after the second fold."
-    # Where the usual interval would not hold after a stop, this is another one, with a note that
-    # says so.
+    # The interval is another one, with a note, where the usual one would not hold after a stop.
     shown = shown_interval(run)
     half_width = half_width_words(shown.interval, run.k, shown.note)
     if not half_width:

@@ -16,6 +16,7 @@ from pages.shared.live.watch import watch
 
 def _runs_of_address() -> list[RunRecord]:
     """The runs that the address names; who comes without one sees what is going."""
+    # The page shows the run that goes on, if it was opened without any wish in its address.
     if just_arrived() and not st.query_params:
         active = watch().active_runs()
         if active:

@@ -82,7 +82,7 @@ def translate_address_of_form() -> None:
             if parameter.steps:
                 steps = slider_steps(parameter, key)
                 step_from_link(key, steps, parameter.text, name=parameter.words)
-            elif not parameter.ids:
+            elif not parameter.ids:  # a list of ids is checked where the run is put together
                 _warn_of_non_numbers(key, parameter.parse)
     labels_of_widgets: dict[str, Mapping[str, str]] = {
         "metric": titles_in(METRICS),

@@ -64,6 +64,6 @@ def _report_file(rows: Sequence[ListedRun], file_format: str) -> str | bytes:
     groups = groups_of_runs(store(), runs)
     if "person" in groups:  # runs have the ids of people, and the report has their names
         groups["person"] = {
-            run_id: name_of_starter(who) for run_id, who in groups["person"].items()
+            run_id: name_of_starter(person_id) for run_id, person_id in groups["person"].items()
         }
     return runs_report(runs, file_format, groups=groups, made_with=machine_and_versions(runs))

@@ -326,7 +326,8 @@ def _certainty(runs: Sequence[NamedRun], comparisons_of_best: Sequence[Compariso
             has_fold_to_come = True
     if has_fold_to_come or not comparisons_of_best:
         return Certainty.OPEN
-    # A run with other folds, or without any, was not compared with the best one and may be better.
+    # In each panel, the best run is compared with all others. A run with other folds, or without
+    # any, was not compared with it and may be better.
     others = len(runs) - len(_panels(runs))
     all_differ = all(pair.shows_difference for pair in comparisons_of_best)
     if all_differ and len(comparisons_of_best) >= others:

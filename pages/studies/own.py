@@ -364,7 +364,7 @@ def _planned_cells(picked: PickedStudy) -> list[Cell]:
     """
     if picked.missing_sentence:
         return []
-    cells = []
+    cells = []  # there are none where an error is shown instead
     with errors_as_sentences():
         cells = study.planned_cells(
             picked.datasets, picked.algorithms, picked.splits, full=True, **picked.settings
@@ -383,16 +383,16 @@ def _specs_to_compute(cells: Sequence[Cell], recorded: Sequence[RunRecord]) -> l
     return specs
 
 
-def _work_words(runs: int, specs: Sequence[RunSpec]) -> str:
+def _work_words(run_count: int, specs: Sequence[RunSpec]) -> str:
     """How much work a study is.
 
     Args:
-        runs: How many it has.
+        run_count: How many it has.
         specs: Those of the runs that are to be computed.
     """
-    words = f"**{counted(runs, 'run')}**"
-    if len(specs) < runs:
-        words += f", {runs - len(specs)} of them recorded already"
+    words = f"**{counted(run_count, 'run')}**"
+    if len(specs) < run_count:
+        words += f", {run_count - len(specs)} of them recorded already"
     if specs:
         words += f", {counted(sum(spec.k for spec in specs), 'fold')} to compute"
     return f"{words}."
@@ -408,8 +408,9 @@ def _pick_several_splits() -> PickedStudy:
     missing_sentence = ""
     if not dataset_ids or len(algorithms) < 2 or len(splits) < 2:
         missing_sentence = "Pick at least one dataset, two algorithms and two splits."
-    settings: dict[str, Any] = {}
-    return PickedStudy(dataset_ids, algorithms, splits, settings, missing_sentence)
+    return PickedStudy(
+        dataset_ids, algorithms, splits, settings={}, missing_sentence=missing_sentence
+    )
 
 
 def _pick_one_split() -> PickedStudy:

@@ -177,7 +177,8 @@ def _curves_of_rules_by_users(runs: Sequence[RunRecord], folder: Path) -> list[R
         curves_of_runs.append(curves_of_run(results.scores(run), within_percent=WITHIN_PERCENT))
     rule_curves = []
     for rule, curves in curves_by_rule(curves_of_runs).items():
-        # A run whose users' scores are missing, or that has too many folds, has no curve.
+        # Rules are compared over the same runs. A run whose users' scores are missing, or that has
+        # too many folds, has no curve, and then the rule is left out.
         if len(curves) == len(runs):
             rule_curves.append(RuleCurve(rule=rule, curves=curves))
     return rule_curves

@@ -168,7 +168,7 @@ def _conclusion(rows: Sequence[RunRow]) -> str:
 def _pictures(rows: Sequence[RunRow]) -> list[ReportPicture]:
     """A figure for each dataset and metric of which there is a mean."""
     frame = compare_frame([NamedRun(row.name, row.run) for row in rows])
-    # In place of the interval by which each rule decides stands the one that the table has.
+    # The figure shows the intervals of the table, and not those by which the rules have decided.
     for row_number, row in enumerate(rows):
         interval: Interval | NewDataInterval | None = interval_of_folds(row.run)
         subject = "these folds"

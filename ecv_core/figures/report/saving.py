@@ -80,9 +80,9 @@ def inline_svg(draw: Draw, *, alt: str) -> Markup:
     from markupsafe import Markup
 
     file = io.StringIO()
-    no_facts = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+    no_metadata = dict.fromkeys(("Date", "Creator", "Format", "Type"))
     with styled({"svg.fonttype": "none"}):
-        draw().savefig(file, format="svg", metadata=no_facts, transparent=True)
+        draw().savefig(file, format="svg", metadata=no_metadata, transparent=True)
     # The XML declaration before the element has no place inside a page.
     _, start, element = file.getvalue().partition("<svg")
     attributes, _, body = element.partition(">")
@@ -129,6 +129,7 @@ def _pgf(figure: Figure, title: str) -> str:
     from matplotlib.backend_bases import RendererBase
     from matplotlib.backends.backend_pgf import RendererPgf
 
+    # matplotlib would start a TeX to measure a text. This renderer measures it as all others do.
     class WithoutTex(RendererPgf):
         """Measures text by itself, where matplotlib would start a TeX."""
 

@@ -22,6 +22,7 @@ def user_rule_curves(system: Scores, within_percent: float) -> dict[str, Curve]:
     """
     if system.run_id is None:
         return {}
+    # Only rules that decide by the set of folds that ran, and not by their order, have curves here.
     rules = [rule for rule in RULES.values() if rule.decides_by_sets and rule.needs_user_scores]
     curves = curves_of_run(system, within_percent=within_percent)
     if len(curves) == len(rules):

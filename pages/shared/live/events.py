@@ -255,8 +255,7 @@ class Events:
             feeds.update(grant.feed for grant in self._grants_of(page))
         try:
             activity = await asyncio.to_thread(_activity)
-            messages = await asyncio.to_thread(self._messages_of_feeds, feeds, activity)
-            self._message_of_feed = messages
+            self._message_of_feed = await asyncio.to_thread(self._messages_of, feeds, activity)
             await self._send_changes(activity)
         except EcvError as error:  # a database may be away for a while
             log.warning("what goes on could not be seen: %s", error)
@@ -278,9 +277,7 @@ class Events:
                 grants.append(grant)
         return grants
 
-    def _messages_of_feeds(
-        self, feeds: Iterable[Feed], activity: Activity
-    ) -> dict[Feed, _FeedMessage]:
+    def _messages_of(self, feeds: Iterable[Feed], activity: Activity) -> dict[Feed, _FeedMessage]:
         return {feed: self._message_now(feed, activity) for feed in feeds}
 
     def _message_now(self, feed: Feed, activity: Activity) -> _FeedMessage:
@@ -326,6 +323,7 @@ class Events:
 
         Topics that may wait have another look only after some seconds.
         """
+        # Pages are told of some kinds of topics only every few seconds, by a look that is older.
         activity_of_waiting_topics = self._end_wait_if_over(activity)
         topics: set[str] = set()
         for page in self._pages.values():
@@ -341,14 +339,17 @@ class Events:
 
     def _end_wait_if_over(self, activity: Activity) -> Activity:
         """The look that topics are told of which may wait: this one where their wait is over."""
-        # The more pages watch, the longer they wait, as each page is drawn anew after every wait. A
+        # Each page is drawn anew after every wait, so the wait is longer the more pages watch. A
         # look that comes a little too early ends the wait as well.
         wait = max(_SECONDS_OF_WAIT, _SECONDS_OF_WAIT_PER_PAGE * len(self._pages))
-        told_last = self._activity_of_topics_that_may_wait
-        if told_last is None or activity.moment - told_last.moment >= wait - _TOLERATED_SECONDS:
-            told_last = activity
-        self._activity_of_topics_that_may_wait = told_last
-        return told_last
+        activity_told_last = self._activity_of_topics_that_may_wait
+        if (
+            activity_told_last is None
+            or activity.moment - activity_told_last.moment >= wait - _TOLERATED_SECONDS
+        ):
+            activity_told_last = activity
+        self._activity_of_topics_that_may_wait = activity_told_last
+        return activity_told_last
 
     def _take_new_messages(self, page: _Page) -> list[str]:
         """The texts of the messages that a page was not sent yet; from now on they count as sent.

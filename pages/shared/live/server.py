@@ -167,7 +167,7 @@ def _log_with_run_ids() -> None:
         record.run = ""
         if run_id:
             record.run = f"run {run_id}: "
-        return True
+        return True  # a filter that returns True lets the line pass
 
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(run)s%(message)s"))

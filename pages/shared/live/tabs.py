@@ -150,16 +150,17 @@ class Tabs:
 
     def _exceeds_limits(self, tab: Tab) -> bool:
         """Whether there are as many sockets of its kind as there may be, without this one."""
+        # Members may open any number of tabs from one address, and strangers only so many.
         browsers_of_members = self._browsers_of_members()
-        on_path = 0
+        sockets_on_path = 0
         strangers_at_address = 0
         for other in self._tabs.values():
             if other.path != tab.path:
                 continue
-            on_path += 1
+            sockets_on_path += 1
             if other.address == tab.address and other.browser not in browsers_of_members:
                 strangers_at_address += 1
-        if on_path >= MOST_ON_A_PATH:
+        if sockets_on_path >= MOST_ON_A_PATH:
             return True
         if tab.browser in browsers_of_members or CLASSROOM in tab.path:
             # All phones in a hall share one address, and they need the code of the lecture.

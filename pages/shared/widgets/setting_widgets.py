@@ -273,6 +273,7 @@ def split_advice(dataset: str, strategy: Strategy) -> str:
     except EcvError:  # the page shows the error where it needs the data
         return ""
     advised = "*Advice.* Meng et al. (2020) advise **One point in time** as the default"
+    # Such a split learns from nothing that anybody did after the tested interactions.
     if strategy.past is Past.EVERYBODY:
         return f"{advised}, because nothing of the future is learnt from; so it is here."
     return (
