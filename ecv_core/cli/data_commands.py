@@ -207,7 +207,7 @@ def add_command(options: argparse.Namespace) -> None:
             unit=unit,
             layout_fields=layout_fields,
             leave_out=own.LeaveOut(options.above_zero, options.no_bots),
-            lossy=options.yes,
+            even_if_lossy=options.yes,
         )
     columns = ", ".join(f"{role} = {name}" for role, name in facts.columns.items())
     say(f"{recognised_file.layout.form.value}: {columns}")

@@ -161,6 +161,8 @@ def track_command(options: argparse.Namespace) -> None:
         )
     spec = spec_of(options)
     store = open_store()
+    # The folds of this run are asked for and told by commands that come and go, so that no process
+    # owns it.
     run_id = track.begin_or_go_on(store, spec, owner=OUTSIDE, resume=not options.new)
     finished_folds = len(store.run(run_id).folds)
     if finished_folds:

@@ -62,6 +62,7 @@ def _write(path: Path, interactions: Interactions) -> None:
                 np.save(stream, np.asarray(array), allow_pickle=False)
                 padding = -stream.tell() % _ALIGNMENT
                 stream.write(bytes(padding))
+        # Damage to any word of 8 bytes changes the sum of all words.
         checksum = np.memmap(part, np.uint64, "r").sum()
         with part.open("ab") as stream:
             stream.write(checksum.tobytes())
@@ -71,6 +72,7 @@ def _map_arrays(path: Path) -> Interactions | None:
     """The interactions of a file; None where there is none, or it is damaged."""
     try:
         with opened(path) as stream:
+            # The file ends with the sum of all words of 8 bytes before, as `_write` has made it.
             words = np.asarray(np.memmap(stream, np.uint64, "c"))
             checksum = words[-1]
             if words[:-1].sum() != checksum:
@@ -97,8 +99,9 @@ def _next_array(stream: BinaryIO, file_bytes: NDArray[np.uint8]) -> NDArray[Any]
     """
     np.lib.format.read_magic(stream)
     shape, _, kind = np.lib.format.read_array_header_1_0(stream)
-    # The header says only what the array is like: its bytes follow, and are taken from the mapped
-    # file, not read. Padding comes after them, up to where the next array may begin.
+    # The header says only which shape and type the array has. Its bytes follow, and are not read
+    # but taken from the mapped file. Padding comes after them, up to where the next array may
+    # begin.
     start = stream.tell()
     end = start + kind.itemsize * math.prod(shape)
     padding = -end % _ALIGNMENT

@@ -5,15 +5,15 @@ import numpy as np
 from ecv_core.records.arrays import Codes, Mask
 
 _MANY_USERS = 50
-_SHARE = 10
-"""Of many users one who has more than a tenth of all interactions is hardly a person."""
+_PARTS_OF_ALL = 10
+"""Where there are many users, a person has at most one of so many parts of all interactions."""
 
 
 def most_interactions_of_a_person(interactions: int, users: int) -> int:
     """How many of all interactions a person may have; of few users each may have all."""
     if users < _MANY_USERS:
         return interactions
-    return interactions // _SHARE
+    return interactions // _PARTS_OF_ALL
 
 
 def rows_of_bots(users: Codes, n_users: int) -> Mask:

@@ -24,19 +24,22 @@ def open_content(source: FileSource) -> io.BufferedIOBase:
             `plain.errors_as_unreadable` turns into that.
     """
     member = source.form.member
-    expected = source.form.sha256
-    if member is None and expected is None:
+    expected_sha256 = source.form.sha256
+    # Content without a checksum need not be read as a whole.
+    if member is None and expected_sha256 is None:
         return _open_unpacked(source.path)
     if member is not None:
         content = _member_content(source.path, member)
     else:
         with _open_unpacked(source.path) as stream:
             content = stream.read()
-    if expected is not None:
+    if expected_sha256 is not None:
         sha256 = hashlib.sha256(content).hexdigest()
-        if sha256 != expected:
+        if sha256 != expected_sha256:
             name = member or "the content"
-            raise Unreadable(f"{name} has SHA-256 {sha256[:12]}..., expected {expected[:12]}...")
+            raise Unreadable(
+                f"{name} has SHA-256 {sha256[:12]}..., expected {expected_sha256[:12]}..."
+            )
     return io.BytesIO(content)
 
 

@@ -371,7 +371,9 @@ def _join_and_empty(chunks: dict[str, list[Any]], name: str) -> Interactions:
     if "timestamp" in numbers:
         moments = numbers["timestamp"]
         timestamps = np.floor(moments).astype(np.int64)
+        # Times are kept as whole seconds. Where these do not tell the order, a sequence does.
         sequence = _order_within_seconds(moments, timestamps, users)
+    # Some files of the catalogue have the day, the month and the year in columns of their own.
     if "year" in numbers:
         timestamps = _starts_of_days(numbers["day"], numbers["month"], numbers["year"])
     return Interactions(

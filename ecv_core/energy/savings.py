@@ -167,12 +167,14 @@ def energy_facts(folds: Sequence[FoldResult], k: int, stopped_at: int | None) ->
     processor_seconds = None
     if processor:
         processor_seconds = sum(processor)
+    # Folds may run after the stop, to check it; the others up to k never run, and are a forecast.
     some_never_ran = False
     folds_after_stop = 0
     if stopped_at is not None:
         some_never_ran = k > max(len(folds), stopped_at)
         folds_after_stop = max(0, len(folds) - stopped_at)
     saved = _saving(joules, least_joules, most_joules, k, stopped_at)
+    # Processor time is counted and not estimated, so that its least and its most are the same.
     saved_processor = _saving(processor, processor, processor, k, stopped_at)
     return EnergyFacts(
         joules=sum(joules),

@@ -325,6 +325,7 @@ def _checked_split(
     k = values["k"]
     if k is None:
         k = usual_k(split_id, are_folds_imported=are_folds_imported)
+    # Folds from a file take the place of a split.
     if are_folds_imported:
         if split_params or split_id not in (task.usual_split, splits.IMPORTED):
             raise FoldsError(

@@ -181,6 +181,8 @@ class _Drive:
             if not self._submissions:
                 break
             self._take_messages()
+            # A plan that gives way ends here as soon as it has no run, so that others who wait in
+            # the queue come first.
             if gives_way and not self._plan_runs.running:
                 break
 

@@ -131,6 +131,8 @@ def plan_of(
         speculate: As of `RunPlan`.
         with_queue: Whether runs that wait in the same queue are in the plan too.
     """
+    # A selection decides which folds its runs need, so that it goes on as a whole. Other runs are
+    # computed by themselves, or beside those that wait in the same queue.
     record = plan_behind(store, run.group)
     if record is not None and record.kind == SELECTION:
         from ecv_core.jobs.plans.select import SelectPlan, selection_runs

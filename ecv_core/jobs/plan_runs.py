@@ -139,6 +139,7 @@ class PlanRuns:
         self._claimed_runs: dict[str, RunRecord] = {}
         """Runs that are claimed, as they were last read: nobody else changes what a plan looks at
         of them, so they are read again only after a change of its own."""
+        # Runs that the plan has made earlier bear its id as their group.
         if plan_id:
             runs = chain(store.group(plan_id), runs)
         for run in runs:

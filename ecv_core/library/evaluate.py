@@ -413,6 +413,7 @@ def _contenders_of(
     Raises:
         InputError: For what cannot be compared, or no contender.
     """
+    # A contender may be the name of a tracked model, whose folds other code has computed.
     tracked = selections.tracked_names(open_store(), dataset)
     contenders = []
     for model in named_models:
@@ -486,6 +487,7 @@ def tune(
         on_fold()
 
     callbacks = _callbacks(show_fold)
+    # A model in memory is held under a key of its own while its folds are computed.
     settings_context: AbstractContextManager[dict[str, Any]]
     settings_context = nullcontext({"algorithm": algorithm})
     if in_memory:

@@ -244,6 +244,7 @@ def _sources(connection: sa.Connection) -> dict[str, _Source]:
     query = query.where(is_not_deleted())
     label_of = _labels(connection)
     imported_ids = set(connection.scalars(sa.select(imports.c.run_id)))
+    # A run has changed where its row has, the number of its folds, or which fold is the newest.
     sources = {}
     for row in connection.execute(query.order_by(runs.c.sequence.desc())):
         sources[row.run_id] = _Source(
@@ -315,6 +316,7 @@ def _spent(results: Iterable[FoldResult]) -> tuple[Spent, ...]:
     """Of folds that this run has computed: one that it has from another run is counted there."""
     results_of_source: defaultdict[str, list[FoldResult]] = defaultdict(list)
     for result in results:
+        # A fold that is used again was paid for by the run that has computed it.
         if not result.reused:
             results_of_source[result.energy.source].append(result)
     spent = []

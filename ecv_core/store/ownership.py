@@ -76,6 +76,7 @@ def beat(store: Store, owner: str, *, is_dashboard: bool) -> None:
 
 def take_over(store: Store, gone_owners: Collection[str], *, owner: str) -> int:
     """Give what waits in the queues of dashboards that are gone to this owner; how many runs."""
+    # Only an owner that serves pages, as a dashboard does, has a queue that others take over.
     is_gone_dashboard = owners.c.owner.in_(gone_owners) & owners.c.serves
     gone_dashboards = sa.select(owners.c.owner).where(is_gone_dashboard)
     queued = runs.update().filter_by(state=RunState.QUEUED)

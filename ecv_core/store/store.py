@@ -382,6 +382,7 @@ class Store:
         values = {"phase": phase, "step": step, "steps": steps}
         of_fold = progress.update().filter_by(run_id=run_id, fold=fold)
         with self.transaction("written") as connection:
+            # A row of this fold is only changed, so that it keeps the time of its first report.
             if not starts_now and connection.execute(of_fold.values(**values)).rowcount:
                 return
             connection.execute(progress.delete().filter_by(run_id=run_id))

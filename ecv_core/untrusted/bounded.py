@@ -168,6 +168,7 @@ def _answer_of_child(task: _Task, report: Report | None) -> _Answer:
     is_late = threading.Event()
     # What a library says as it ends its process is not shown.
     with start_python(_PROGRAM, _ALLOCATOR_ENVIRONMENT, stderr=subprocess.DEVNULL) as process:
+        # `start_python` makes pipes of both.
         assert process.stdin is not None
         assert process.stdout is not None
 

@@ -478,7 +478,7 @@ class LeaveOut(NamedTuple):
     """Those of users who have more than a tenth of all rows."""
 
 
-NOBODY = LeaveOut()
+NOTHING_LEFT_OUT = LeaveOut()
 
 
 def recognise_with_corrections(
@@ -486,7 +486,7 @@ def recognise_with_corrections(
     columns: Mapping[str, str],
     unit: TimeUnit | None = None,
     layout_fields: Mapping[str, Any] = NOTHING,
-    leave_out: LeaveOut = NOBODY,
+    leave_out: LeaveOut = NOTHING_LEFT_OUT,
 ) -> Recognised:
     """What a file is, corrected by what its owner knows better.
 
@@ -541,8 +541,8 @@ def add_file(
     *,
     unit: TimeUnit | None = None,
     layout_fields: Mapping[str, Any] = NOTHING,
-    leave_out: LeaveOut = NOBODY,
-    lossy: bool = False,
+    leave_out: LeaveOut = NOTHING_LEFT_OUT,
+    even_if_lossy: bool = False,
 ) -> tuple[About, Recognised]:
     """Add a file as a dataset.
 
@@ -551,7 +551,7 @@ def add_file(
         path: The path of the file.
         columns, unit, layout_fields, leave_out: as of `recognise_with_corrections`.
         report: Called as it goes on; what it raises ends the reading, and nothing is kept.
-        lossy: Whether it is kept even if more than MOST_LOST of its rows are lost.
+        even_if_lossy: Whether it is kept even if more than MOST_LOST of its rows are lost.
 
     Returns:
         What was kept, and how the file was read.
@@ -572,13 +572,13 @@ def add_file(
             corrections = {*columns, *layout_fields}
             about, recognition = _build_without_lossy_guesses(build, recognition, corrections)
             reason = loss_sentence(about.unused, about.rows)
-            if reason and not lossy:
+            if reason and not even_if_lossy:
                 raise InputError(
                     f"{reason}; nothing has been added yet: `add --yes` adds the other rows"
                 )
             return keep(folder, name), recognition
         except EcvError as error:
-            # Whoever reads it has not seen which columns were taken for what.
+            # Whoever reads this error has not seen which columns were taken for what.
             raise type(error)(f"{roles_sentence(recognition.layout)} {error}") from error
         finally:
             shutil.rmtree(folder, ignore_errors=True)
@@ -601,8 +601,10 @@ def _build_without_lossy_guesses(
         InputError, DatasetError: As `build_dataset`.
     """
     about = build(recognition.layout)
+    # A quotation mark that nobody closed swallows the rows below it.
     if SWALLOWED in about.unused and "quotes" not in corrections:
         about, recognition = _build_without_quotes(build, recognition, about)
+    # A column may have been taken for ratings or times that most rows lack, which then are lost.
     less_lossy = _without_lossy_roles(recognition, about, corrections)
     if less_lossy.layout != recognition.layout:
         about = build(less_lossy.layout)

@@ -229,6 +229,8 @@ class DaskExecutor:
         self._check_nodes()
         self._published_before: Collection[Any] = ()
         """Names of the futures that were on the scheduler before."""
+        # A scheduler of somebody else keeps the folds of a program that has ended, which a later
+        # program can take over.
         if self._scheduler_stays:
             self._published_before = client.list_datasets()
         client.subscribe_topic(self._topic, self._take_event)

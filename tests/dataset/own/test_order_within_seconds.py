@@ -63,7 +63,7 @@ def test_the_order_within_a_second_is_kept(
         if write(0).startswith("2020"):
             frame["timestamp"] = pd.to_datetime(frame["timestamp"], format="ISO8601")
         frame.to_parquet(path)
-    own.add_file("clicks", path, {}, no_report, lossy=True)
+    own.add_file("clicks", path, {}, no_report, even_if_lossy=True)
     check("clicks")
     add(datasets.load("clicks"), "again")  # from memory, with what was kept of the order
     check("again")
