@@ -97,7 +97,8 @@ def fixed_stops(
     """The baseline: the exact outcome of always using e folds; one row per e, from 1 to k."""
     subsets = FoldSubsets(scores.folds)
     lattice = subsets.lattice
-    # A column for each e. The first e folds of an order are any set of e folds, each as often.
+    # Rows are sets of folds, and columns are e. The first e folds of an order are each set of e
+    # folds with the same probability. A level is the slice of the rows of these sets.
     stop_probabilities = np.zeros((len(lattice.masks), subsets.k))
     for e in range(1, subsets.k + 1):
         level = lattice.levels[e]

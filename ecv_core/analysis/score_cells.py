@@ -108,10 +108,11 @@ def _is_unclear(texts: list[str], *, is_delimited: bool, has_points: bool) -> bo
         is_delimited: As of `parse_score_texts`.
         has_points: Whether decimals are behind a point in other columns.
     """
-    # Beside decimals behind a point, '1,2' may be a list of two numbers.
+    # If other numbers have a decimal point, '1,2' may be a list of two numbers.
     if is_delimited and has_points and all(map(_MAY_BE_LIST.fullmatch, texts)):
         return True
-    # A program writes decimals behind a point, so that a point without a comma is clear.
+    # A table that is no text file was written by a program, whose decimal sign is a point. So
+    # numbers with points and no commas are clear.
     if not is_delimited and "," not in "".join(texts):
         return False
     all_are_whole = all(map(_WHOLE.fullmatch, texts))

@@ -123,7 +123,9 @@ def names_states(name: str) -> bool:
     return name.lower() in ("state", "status")
 
 
-def divided(names: Iterable[str], holds: Callable[[str], bool]) -> tuple[list[str], list[str]]:
+def partition_names(
+    names: Iterable[str], holds: Callable[[str], bool]
+) -> tuple[list[str], list[str]]:
     """The names of which something holds, and the others, both in their order."""
     holding = []
     others = []

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from ecv_core.analysis.score_columns import (
     MLFLOW_METRIC,
-    divided,
     is_fold_name,
     is_optuna,
     metric_of_fold,
     names_row_numbers,
     names_states,
+    partition_names,
     roles_of,
     words_of,
 )
@@ -184,7 +184,7 @@ def _trials_of_optuna(table: pa.Table, file: str) -> TablePart:
 
 def _notes_words(names: Sequence[str], reason: str) -> list[str]:
     """A part of the sentence about what is left out; numbers of rows lose nothing."""
-    _, notes = divided(names, names_row_numbers)
+    _, notes = partition_names(names, names_row_numbers)
     return left_out_words(notes, f"what {reason}")
 
 

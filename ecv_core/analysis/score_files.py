@@ -246,6 +246,7 @@ def _direction(clues: Sequence[MetricClue], scores: Sequence[Floats]) -> Directi
             is_known=False,
             has_worst_score=not some_below_zero,
         )
+    # The first clue is the surest one, and decides.
     clue, metric = named_metrics[0]
     if metric.never_negative and some_below_zero and (every_score <= 0).all():
         return Direction(
@@ -406,28 +407,29 @@ def _check_size(shape: tuple[int, int, int], file: str) -> None:
 
 
 def _check_complete(
-    present: Mask, names: list[str], folds: list[str], users: list[str], file: str
+    has_score: Mask, names: list[str], folds: list[str], users: list[str], file: str
 ) -> None:
     """Refuse a contender without a fold or a user that another has.
 
     Args:
-        present: Whether there is a score; shape (contenders, folds, users).
+        has_score: Whether there is a score; shape (contenders, folds, users).
         names: The names of the contenders; folds and users likewise.
         file: How errors call the file.
     """
-    has_no_score = ~present.any(axis=2)
+    # `has_score` has the shape (contenders, folds, users).
+    has_no_score = ~has_score.any(axis=2)
     if has_no_score.any():
         contender, fold = np.argwhere(has_no_score)[0]
         raise InputError(
             f"{file} has no row for fold {folds[fold]} of '{names[contender]}'; every contender "
             "needs every fold"
         )
-    differs_from_first = present != present[0]
+    differs_from_first = has_score != has_score[0]
     if differs_from_first.any():
         contender, fold, user = np.argwhere(differs_from_first)[0]
         name_lacking = names[contender]
         name_with = names[0]
-        if present[contender, fold, user]:
+        if has_score[contender, fold, user]:
             name_lacking = names[0]
             name_with = names[contender]
         raise InputError(

@@ -14,7 +14,6 @@ from ecv_core.analysis.score_columns import (
     are_spreads_of,
     chance_of_mean,
     chance_of_mean_and_spread,
-    divided,
     is_bookkeeping,
     is_fold_name,
     is_mean_of,
@@ -22,6 +21,7 @@ from ecv_core.analysis.score_columns import (
     is_time_or_cost,
     names_metrics,
     names_row_numbers,
+    partition_names,
 )
 from ecv_core.analysis.score_tables import (
     COLUMNS,
@@ -58,7 +58,7 @@ class MetricClue:
     name: str
     """Of a metric, perhaps."""
     sure: bool = True
-    """Whether it is worth a word where it contradicts another one."""
+    """Whether users are told if it contradicts the clue that decides."""
 
 
 class TablePart(NamedTuple):
@@ -258,7 +258,7 @@ def _count_nameless(table: pa.Table, label_column: str | None) -> int:
 
 def _labels_of_no_fold(labels: Sequence[str]) -> list[str]:
     """Those that label no fold, such as 'Mean'."""
-    fold_names, others = divided(labels, is_fold_name)
+    fold_names, others = partition_names(labels, is_fold_name)
     # Beside names such as '1' and '2', neither 'Mittelwert' nor 'p-value' is a fold.
     if len(fold_names) > 1:
         return others
@@ -455,6 +455,6 @@ def _unused_columns(names: Sequence[str]) -> list[str]:
 
     Those that number the rows lose nothing, and so are not told.
     """
-    times, others = divided(names, is_time_or_cost)
+    times, others = partition_names(names, is_time_or_cost)
     others = [name for name in others if not names_row_numbers(name)]
     return left_out_words(times, "times or costs") + left_out_words(others, "other columns")

@@ -153,7 +153,7 @@ def _decimal_point(rows: Sequence[str], separator: str, file: str) -> str:
     points_may_be_of_thousands = all(map(_MAY_BE_THOUSANDS.fullmatch, with_point))
     if not points_may_be_of_thousands:
         return "."
-    # Beside numbers with a point, '100,100' is a text, such as the value of a parameter.
+    # If other numbers have a point, '100,100' is a text, such as the value of a parameter.
     if with_point and (separator == "," or commas_may_be_of_thousands):
         return "."
     if commas_may_be_of_thousands and separator == ",":
@@ -242,7 +242,8 @@ def labels_of(table: pa.Table, column: str, role: str, file: str) -> RowLabels:
     is_missing = compute.is_null(values)
     if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
         lengths = compute.utf8_length(compute.utf8_trim_whitespace(values))
-        # Not compared with 0, as pyarrow loads pandas for every Python value that it is given.
+        # A length is cast and not compared with 0, because pyarrow loads pandas for every Python
+        # value that it gets.
         has_letters = lengths.cast(pa.bool_())
         is_missing = compute.or_kleene(is_missing, compute.invert(has_letters))
     missing_rows = compute.indices_nonzero(is_missing)

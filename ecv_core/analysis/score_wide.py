@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ecv_core.analysis.score_columns import (
-    divided,
     is_bookkeeping,
     is_end_of_range,
     is_fold_name,
@@ -26,6 +25,7 @@ from ecv_core.analysis.score_columns import (
     is_time_or_cost_among,
     metric_of_fold,
     names_row_numbers,
+    partition_names,
 )
 from ecv_core.analysis.score_rows import (
     MetricClue,
@@ -132,7 +132,7 @@ def _rows_of_contender_rows(
 
     folds = _fold_columns(names, file, metric)
     row_names = texts_of(table, label_column)
-    times, not_times = divided(row_names, is_time_or_cost)
+    times, not_times = partition_names(row_names, is_time_or_cost)
     if not not_times:
         raise InputError(f"{file} has times or costs and no scores; give a row of scores")
     contenders = _contender_names(not_times, times, file, metric)
@@ -324,9 +324,9 @@ def _fold_columns(names: Sequence[str], file: str, wanted: str | None) -> _Score
     """
     if any(metric_of_fold(name) for name in names):
         return _fold_columns_of_one_metric(names, file, wanted)
-    summaries, columns = divided(names, is_summary)
+    summaries, columns = partition_names(names, is_summary)
     left_out = left_out_words(summaries, "no folds")
-    folds, others = divided(columns, is_fold_name)
+    folds, others = partition_names(columns, is_fold_name)
     if folds:
         left_out += left_out_words(others, "no folds by their names")
         return _ScoreNames(folds, left_out)
@@ -348,7 +348,7 @@ def _fold_columns_of_one_metric(names: Sequence[str], file: str, wanted: str | N
             metric_of_column[name] = metric
     metrics = list(dict.fromkeys(metric_of_column.values()))
     chosen = chosen_metric(metrics, wanted, file)
-    folds, others = divided(names, lambda name: metric_of_column.get(name) == chosen)
+    folds, others = partition_names(names, lambda name: metric_of_column.get(name) == chosen)
     clue = MetricClue(f"'{chosen}' in the columns' names", chosen)
     return _ScoreNames(folds, left_out_words(others, "other metrics, or no folds"), clue)
 
@@ -387,7 +387,7 @@ def _contender_names(
             # A metric of one contender alone is a part of its name, such as the loss it minimises.
             return every_name
     chosen = chosen_metric(list(contender_counts), wanted, file)
-    contenders, others = divided(names, lambda name: metric_words[name] == chosen)
+    contenders, others = partition_names(names, lambda name: metric_words[name] == chosen)
     clue = MetricClue(f"'{chosen}' in the contenders' names", chosen)
     return _ScoreNames(contenders, left_out_words(others, "other metrics"), clue)
 
@@ -419,7 +419,7 @@ def _metric_of_only_contender(
     """
     chosen = first_of_metric(metrics, wanted)
     if chosen is None:
-        of_training, of_test = divided(metrics, is_of_training)
+        of_training, of_test = partition_names(metrics, is_of_training)
         choices = of_test or of_training
         if len(choices) > 1:
             times_beside = ""

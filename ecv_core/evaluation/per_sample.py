@@ -73,8 +73,10 @@ class HeldOut:
         classes = self.known_classes()
         if len(classes) != 2:
             raise NoFormula("not two classes")
+        # The second class is the positive one unless the scorer names the first. A decision value
+        # is higher where the second class is likelier.
         column = 1
-        sign = 1.0  # a decision value is higher where the second class is likelier
+        sign = 1.0
         if self.options.get("pos_label") == str(classes[0]):
             column = 0
             sign = -1.0
@@ -241,9 +243,9 @@ def _r2(held_out: HeldOut) -> Linearized:
     squared_deviations = (truth - truth.mean(axis=0)) ** 2
     variance = squared_deviations.mean(axis=0)
     unexplained_share = squared_errors.mean(axis=0) / variance
-    # A sample moves both means of the ratio, so that its influence is that of a quotient.
+    # A sample moves both means of the ratio, so its influence follows from the quotient rule.
     influence = (squared_deviations * unexplained_share - squared_errors) / variance
-    # Of several outputs the means count.
+    # With several outputs, the score is the mean of theirs, and so is the influence.
     return Linearized(float((1 - unexplained_share).mean()), influence.mean(axis=1))
 
 

@@ -189,10 +189,11 @@ class BayesianFM:
             nonlocal average
             sampled_scores = sample.predict_score(no_asked_features, asked_blocks)
             predicted = mean + np.asarray(sampled_scores)
+            # The sampling has to settle at first. So the predictions of all steps from BURN_IN on
+            # are averaged, and before that the newest ones stand for the average.
             if step <= BURN_IN:
                 average = predicted
             else:
-                # The mean of all steps from BURN_IN on.
                 average = average + (predicted - average) / (step + 1 - BURN_IN)
             if not np.isfinite(average).all():
                 raise RunError(

@@ -235,8 +235,8 @@ def _held_out_counts(sizes: Counts, settings: Settings, steps_back: int = 0) -> 
         one_each = np.ones_like(sizes)
         return HeldOutCounts(one_each, one_each * bool(settings["validation"]))
     test = counts_of_share(sizes, float(settings["test"]))
-    # The test block of a fold, and those of the folds before it, are the end of a history. Of what
-    # comes before them, a share is for validation.
+    # A history ends with the test block of this fold, followed by those of the folds before it.
+    # What comes earlier in the history has a share for validation.
     size_of_end = (steps_back + 1) * test
     sizes_before = np.maximum(sizes - size_of_end, 0)
     return HeldOutCounts(test, counts_of_share(sizes_before, float(settings["validation"])))

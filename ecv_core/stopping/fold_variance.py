@@ -194,6 +194,7 @@ def _sums_within_by_pairs(
         sets: As for `user_moments`.
         patterns: The patterns of the users.
     """
+    # Users of one pattern are in the same folds, and differ between the folds of the same pairs.
     models = len(scores.values)
     pairs = _Pairs.of(patterns)
     within = np.zeros((len(sets), models, models))
@@ -202,6 +203,7 @@ def _sums_within_by_pairs(
             products = scores.products_of_differences(a, b, pairs)
             within[:, a, b] = _sums_about_own_means(sets, patterns, pairs, products)
             within[:, b, a] = within[:, a, b]
+    # Which pairs of folds each set holds, of shape (sets, pairs), times the users of each pair.
     return within, pairs.in_sets(sets.astype(np.float64)) @ pairs.common_users
 
 

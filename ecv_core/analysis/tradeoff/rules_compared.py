@@ -80,8 +80,8 @@ class Line:
         systems = list(rule.curves)  # the numbers of those that the rule has a curve of
         curves = list(rule.curves.values())
         order = _cheapest_first(rule)
-        # A system counts by its energy in the cost, as energies add up; how far a mean is off
-        # counts for every system alike.
+        # In the cost a system counts by its energy, because energies add up. In the difference to
+        # the k-fold mean every system counts the same.
         cost_weights = weights[systems] / weights[systems].sum()
         equal_weights = np.full(len(curves), 1 / len(curves))
         cost_error = _error_of_mean(curves, "cost_percent", cost_weights)
@@ -93,8 +93,9 @@ class Line:
             cost_error=cost_error[order],
             difference_error=difference_error[order],
         )
-        # A rule that decides by sets stops no order early at setting 0, so its line ends there,
-        # even where it uses all folds at a higher setting already.
+        # A line ends at a setting with all folds. A rule that decides by sets stops no order early
+        # at setting 0, so that is the end of its line, even if a higher setting uses all folds
+        # already.
         ends_at_setting_0 = RULES[rule.rule].decides_by_sets
         if _uses_all_folds(rule, order[-1]) and not ends_at_setting_0:
             return line
