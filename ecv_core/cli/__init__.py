@@ -255,6 +255,7 @@ def _with_joined_numbers(words: Sequence[str]) -> list[str]:
 
     Apart, argparse takes -1e-05, as programs print small numbers, for an option.
     """
+    # Argparse would take a negative number such as -1e-05 for an option of its own.
     joined: list[str] = []
     for word in words:
         if joined and _OPTION.fullmatch(joined[-1]) and _NEGATIVE_NUMBER.fullmatch(word):

@@ -269,7 +269,7 @@ def tune_command(options: argparse.Namespace) -> None:
     for name, text in named_values(options.grid, "--grid").items():
         own_values[name] = [part.strip() for part in text.split(",") if part.strip()]
     algorithm = models.algorithm(options.algorithm)
-    # Its result is not needed: it refuses bad values before data are read.
+    # This is called only for its check. It refuses bad values before data are read.
     space_of(algorithm, options.space, own_values)
     settings = shared_settings(options, options.dataset, algorithm.task)
     plan = make_tuning(

@@ -222,7 +222,7 @@ def _newest_fold_sentence(run: RunRecord) -> str:
 def spec_of(options: argparse.Namespace) -> RunSpec:
     """The spec these options ask for. Raises: InputError."""
     settings = values_of(options, (*SETTINGS, *stopping.rule_options()))
-    # Its answer is not needed: it refuses an option that belongs to another rule.
+    # This is called only for its check. It refuses an option that belongs to another rule.
     rule_params_from_options(options, options.rule or SETTINGS["rule"].default)
     if options.folds:
         # The folds of a tracked model are computed by other code, so that only the metric tells

@@ -130,7 +130,8 @@ def _seconds_of_moments(values: pa.Array) -> Floats:
         return np.full(len(values), np.nan)
     seconds = read_numbers(whole_seconds.cast(pa.int64()))
     finer_seconds = read_numbers(microseconds.cast(pa.int64())) / 1e6
-    # A moment that is too late for microseconds, such as the last one of all, comes out as another.
+    # A moment that is too late for 64 bits of microseconds overflows and becomes another one. Of
+    # such a moment only the whole seconds are kept.
     return np.where(np.abs(finer_seconds - seconds) <= 1, finer_seconds, seconds)
 
 

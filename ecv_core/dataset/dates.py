@@ -106,8 +106,8 @@ def _rewrite_year_first(texts: pa.Array, unit: TimeUnit) -> pa.Array:
         changes.append(_YEAR_LAST[unit])
         changes.extend(_CENTURIES)
     changes.extend(_AFTER_DATE)
-    # Twelve more patterns take time, so they are for texts that may name a month: with three
-    # letters, of which 'Mär' has the a umlaut, U+00E4.
+    # The twelve patterns of months take time, so they are only tried on texts with three letters in
+    # a row, as every name of a month has; in 'Mär' one of them is an umlaut, U+00E4.
     may_name_month = pc.any(pc.match_substring_regex(texts, r"[A-Za-z\x{e4}]{3}")).as_py()
     if may_name_month:
         for number, name in enumerate(_MONTHS, start=1):

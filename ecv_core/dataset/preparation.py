@@ -73,7 +73,8 @@ def _load_for_task(keyed: _KeyedSource) -> Interactions:
         interactions = _load_k_core(keyed.source, f"{keyed.key}-{CORE}core", CORE)
     else:
         interactions = _load_k_core(keyed.source, f"{keyed.key}-ratings", WITHOUT_PRUNING)
-        # Its result is not needed: it refuses data without ratings, or with some beyond the scale.
+        # This is called only for its check. It refuses data without ratings, or with some beyond
+        # the scale.
         scale_of(interactions, dataset.scale)
     dataset.check_counts(keyed.task, interactions)
     return interactions

@@ -98,6 +98,7 @@ def as_text(value: object) -> str | None:
     """A value as an id or a number is written; None for what is neither."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
+    # From 2**53 on, a float may stand for several whole numbers.
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
         return str(int(value))
     return str(value)

@@ -166,7 +166,8 @@ def _numbers_or_texts(column: pa.ChunkedArray, decimal_comma: bool) -> pd.Series
     missing = pc.is_in(in_small_letters, pa.array(_MISSING + _ERRORS_OF_SPREADSHEETS))
     texts = pc.if_else(missing, pa.scalar(None, pa.string()), texts)
     numbers = read_numbers(texts, decimal_comma=decimal_comma)
-    # An infinite number is written as it is, so that it can be counted, and refused in a target.
+    # `read_numbers` gives NaN for infinite numbers. They are put in again, so that they can be
+    # counted, and refused in a target.
     for pattern, infinite in ((r"^\+?inf(inity)?$", np.inf), (r"^-inf(inity)?$", -np.inf)):
         is_infinite = pc.match_substring_regex(in_small_letters, pattern).fill_null(False)
         numbers[is_infinite.to_numpy(zero_copy_only=False)] = infinite

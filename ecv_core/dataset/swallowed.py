@@ -63,6 +63,7 @@ def _filled_lines_above(file: io.BufferedIOBase, layout: Layout) -> int:
     for _ in range(layout.skip):
         if lines.readline().strip("\r\n\ufeff"):
             count += 1
+    # Detached, the file stays open, and is read again from its start.
     lines.detach()
     file.seek(0)
     return count

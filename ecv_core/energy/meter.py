@@ -458,7 +458,8 @@ class WatchedMeter:
         energy = self._meter.stop()
         seconds = load.clock_seconds - self._load_at_start.clock_seconds
         load_before = self._load_at_start
-        # A short fold tells too little: what comes right before it is looked at as well.
+        # A short fold is too short to tell what other programs do, so that the time right before
+        # it is looked at as well.
         seconds_since_last_stop = load.clock_seconds - self._load_at_last_stop.clock_seconds
         if seconds < SHORT_SECONDS and seconds_since_last_stop < MOST_LOOKED_BACK_SECONDS:
             load_before = self._load_at_last_stop

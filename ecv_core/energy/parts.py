@@ -148,6 +148,7 @@ def energy_parts(folds: Iterable[EnergyCost]) -> tuple[EnergyPart, ...]:
         if energy.source == "none":
             continue
         seconds += fold.total_seconds
+        # Some meters tell nothing of the parts of the machine.
         if energy.source in UNDIVIDED:
             joules[UNDIVIDED[energy.source]] += energy.joules
             continue

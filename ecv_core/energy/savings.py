@@ -209,6 +209,7 @@ def processor_costs(folds: Sequence[FoldResult]) -> list[float]:
     measured = [fold.processor_seconds for fold in folds if fold.processor_seconds is not None]
     if not measured:
         return []
+    # Folds of a run cost alike, so that one without a measurement is taken to cost as the mean.
     mean_seconds = fmean(measured)
     costs = []
     for fold in folds:

@@ -78,7 +78,7 @@ def make_spec(
         **values,
     )
     _check_cheap_models(spec, model)
-    # Its result is not needed: it refuses a rule, or a setting of one, that cannot work.
+    # This is called only for its check. It refuses a rule, or a setting of one, that cannot work.
     stopping.rule_for(spec)
     return spec
 
@@ -183,6 +183,7 @@ def _model_and_metric(
     if values["metric"] is not None:
         metric = evaluation.metric_described_by(values["metric"], own_metric)
     model: Algorithm
+    # A tracked model does what its metric measures; without a metric it ranks items.
     if values["tracked"]:
         task = Task.TOP_N
         if metric is not None:

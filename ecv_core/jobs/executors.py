@@ -421,7 +421,8 @@ class Workers:
             process = _Process(start_python(_PROGRAM.format(self._niceness), self.environment))
             self._processes.append(process)
             if self.compute is compute and self._max_processes == 1:
-                # Sent before any task, the warming up counts in no fold's time.
+                # Warming up loads the libraries and the meter of the usual computation before any
+                # task, so that no fold's time counts it.
                 process.send(_WARM_UP)
             threading.Thread(
                 target=self._read_messages, args=(process,), name="ecv-worker", daemon=True

@@ -45,7 +45,7 @@ class _ProgressWithLimit:
         if self._began_at is None:
             self._began_at = now
         elif now - self._began_at >= HERE_SECONDS:
-            # What computes the fold calls this, and so ends with the error that it raises.
+            # The code that computes the fold calls this method, so that the error ends the fold.
             raise _TakesLong("it goes on in a worker process")
 
 

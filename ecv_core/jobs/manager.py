@@ -96,7 +96,7 @@ class Queue:
         """
         run = self._store.run(run_id)
         spec = run.spec
-        # Its result is not needed: it refuses a run whose folds other code computes.
+        # This is called only for its check. It refuses a run whose folds other code computes.
         models.computing(spec)
         # A run that is going now may have ended by the time at which it would be queued again.
         if not run.can_go_on(full=full):

@@ -390,6 +390,7 @@ class PlanRuns:
 
     def _rule_of(self, run: RunRecord) -> StoppingRule:
         """The rule that stops a run."""
+        # A rule that no spec can name is handed to the plan together with the runs that it stops.
         if self._rule is not None and run.run_id in self._initial_ids:
             return self._rule
         if run.run_id not in self._rules:

@@ -111,7 +111,8 @@ def _write_csv(path: Path, columns: dict[str, NDArray[Any]]) -> None:
     values = []
     for column in columns.values():
         if column.dtype.kind == "f":
-            # The csv module would write a rating in single precision with too many digits.
+            # The csv module would write a rating in single precision with too many digits, so that
+            # NumPy writes each distinct number here.
             numbers, codes = np.unique(column, return_inverse=True)
             column = numbers.astype(str).astype(object)[codes]
         values.append(column.tolist())

@@ -163,6 +163,7 @@ class Totals:
         fold_count = last_total.folds
         seconds = last_total.seconds
         newest_fold = last_total.newest_fold
+        # Folds are numbered in the order in which they came, so that only newer ones are read.
         by_state = sa.select(runs.c.state, sa.func.count()).group_by(runs.c.state)
         newer = sa.select(folds.c.sequence, folds.c.result).where(folds.c.sequence > newest_fold)
         with store.transaction("read") as connection:

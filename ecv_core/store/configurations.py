@@ -186,6 +186,8 @@ def recorded_tuning(name: str, path: Path = TUNINGS) -> PairedTests:
         rows = _columns_of_rows(path, name)
         spec = RunSpec.from_json(rows["spec"][0])
         configurations = json.loads(rows["configurations"][0])
+        # A row is one fold of one metric, and holds the p of every pair of configurations and the
+        # mean of each configuration.
         p_values = {}
         means = {}
         for metric in dict.fromkeys(rows["metric"]):

@@ -120,7 +120,7 @@ def _check_users(count: int, scores: UserScores) -> None:
     _check_numbers(scores.values, _FLOATS, (count, len(scores.metrics)))
     if scores.clusters is not None:
         _check_numbers(scores.clusters, _INTEGERS, (count,))
-    user_numbers = np.unique(scores.users)  # `unique` sorts them.
+    user_numbers = np.unique(scores.users)  # They ascend, so that the first is the least.
     if len(user_numbers) != count or count == 0 or user_numbers[0] < 0:
         raise InputError("its users' scores do not name each user once")
 

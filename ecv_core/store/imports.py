@@ -155,7 +155,7 @@ def _check_spec(spec: RunSpec) -> None:
     """Refuse a spec that this installation could not have made, but for an unknown dataset."""
     if spec.n not in spec.cutoffs or min(spec.cutoffs) < 1:
         raise InputError(f"its cut-offs {list(spec.cutoffs)[:9]} do not fit n = {spec.n}")
-    # The spec is made again of its own settings, which refuses what cannot be.
+    # Making the spec again from its own settings refuses values that cannot be.
     arguments = {name: getattr(spec, name) for name in SETTINGS}
     del arguments["cutoffs"]  # `make_spec` works them out from n.
     for name in ("params", "split_params", "rule_params"):
@@ -349,6 +349,7 @@ def _insert(connection: sa.Connection, run: RunRecord, run_id: str, started_by: 
     created = run.created_at.astimezone(UTC).isoformat()
     finished = (run.finished_at or run.created_at).astimezone(UTC).isoformat()
     row = run_row(run_id, run.spec, group=run_id, owner=OWNER, started_by=started_by)
+    # A file tells when a run was made and when it ended, but not when it was queued and started.
     row |= {
         "state": RunState.FINISHED,
         "stopped_at": run.stopped_at,

@@ -218,12 +218,13 @@ def take_fold(
         Its index; None where there is none.
     """
     with store.transaction("written") as connection:
-        # Writing to the run, though nothing changes, makes whoever asks for a fold of it, or tells
-        # one, at the same moment wait.
+        # This write changes nothing, but everybody who asks for a fold of the run, or reports one,
+        # at the same moment has to wait for it.
         connection.execute(runs.update().filter_by(run_id=run_id).values(run_id=run_id))
         moment = _clock(connection)
         until = moment + timedelta(seconds=seconds)
         taken = set(connection.scalars(sa.select(folds.c.fold).filter_by(run_id=run_id)))
+        # A lease is a fold that somebody has asked for, and that is theirs for a while.
         if not even_if_leased:
             for lease in _leases(connection, run_id).values():
                 if lease.until > moment:
@@ -301,6 +302,7 @@ def one_at_a_time(store: Store) -> Iterator[None]:
             # The lock's file is never deleted, as others may be waiting for it.
             yield
         return
+    # PostgreSQL holds this lock until the transaction ends.
     with store.transaction("locked") as connection:
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK_NUMBER)))
         yield

@@ -113,8 +113,8 @@ class Store:
         place_in_queue = {row.run_id: place for place, row in enumerate(rows.queue)}
 
         def order(run: RunRecord) -> tuple[bool, int]:
-            # A run that ends between the query of runs and that of the queue is in the queue no
-            # more: it comes last.
+            # A run that ends between the query of runs and that of the queue is no longer in the
+            # queue, and comes last.
             return run.outside, place_in_queue.get(run.run_id, len(place_in_queue))
 
         return sorted(rows.records(), key=order)
@@ -130,6 +130,7 @@ class Store:
             spec: One of them; see `RunSpec.same_scores`.
             with_imported: Whether those that were computed elsewhere count.
         """
+        # Runs whose folds have the same scores share a score key.
         conditions = [runs.c.score_key == spec.score_key]
         if not with_imported:
             conditions.append(runs.c.run_id.not_in(sa.select(imports.c.run_id)))
@@ -289,6 +290,7 @@ class Store:
         """
         values = {
             "state": RunState.RUNNING,
+            # A run that goes on keeps the time at which it first started.
             "started_at": sa.func.coalesce(runs.c.started_at, now()),
         }
         if spec is not None:
@@ -304,6 +306,7 @@ class Store:
     ) -> None:
         """Mark a run as no longer active; not if `owner`, who says so, no longer has it."""
         with self.transaction("written") as connection:
+            # An owner that was taken for dead has its run again, unless somebody has resumed it.
             if owner is not None and not take_back_if_interrupted(connection, run_id, owner):
                 return
             connection.execute(under_way.delete().filter_by(run_id=run_id))
