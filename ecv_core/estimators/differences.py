@@ -71,8 +71,6 @@ class SampleDifferences(Differences):
 def _variance_held_out_repeatedly(folds: Sequence[SampleValues], *, certain: bool) -> float:
     """The variance of a fold's mean where samples, or groups, may come in several folds.
 
-    As of `_variance_held_out_once`, a sample that nobody has seen yet may be predicted otherwise.
-
     Args:
         folds: Differences of two candidates.
         certain: As of `SampleDifferences`.
@@ -88,24 +86,14 @@ def _variance_held_out_repeatedly(folds: Sequence[SampleValues], *, certain: boo
     freedom = max(len(every_unit) - 1, 1)
     score_count = np.count_nonzero(~np.isnan(values))
     mean_size = score_count / len(folds)
-    # As in `_variance_held_out_once`, a sample is supposed that moves as far as one can: a whole
-    # one beside those seen where the winner has to be certain, else half of one in all.
     largest_move = max(fold.largest_move for fold in folds)
     variance_of_sample = largest_move**2 / freedom
     variance_by_one_sample = variance_of_sample / mean_size
-    if certain:
-        return variance + variance_by_one_sample
-    return max(variance, variance_by_one_sample / 2)
+    return _with_unseen_sample(variance, variance_by_one_sample, certain=certain)
 
 
 def _variance_held_out_once(folds: Sequence[SampleValues], *, certain: bool) -> float:
     """The variance of a fold's mean where nobody comes twice: each fold's spread is all there is.
-
-    Samples that two candidates predict alike are no proof that they always will: half a sample
-    that is predicted otherwise is expected (Jeffreys' prior), or small tables would be decided at
-    once. So the sum of squares is never below what half a sample would have, at its largest. Where
-    few differ, a single one in the last fold may turn the order, which a spread of so few does not
-    tell: to be certain, one more than has been seen is expected (Laplace's rule of succession).
 
     Args:
         folds: Differences of two candidates.
@@ -122,14 +110,27 @@ def _variance_held_out_once(folds: Sequence[SampleValues], *, certain: bool) -> 
     for fold in folds:
         squares_seen += float(((fold.values - fold.values.mean()) ** 2).sum())
     largest_move = max(fold.largest_move for fold in folds)
-    # Candidates that agree on every sample seen need not agree on all: at least half a sample is
-    # taken to differ as much as one can (Jeffreys' prior), and, where the winner has to be certain,
-    # a whole one beside those seen (Laplace's rule of succession).
-    squares = max(squares_seen, largest_move**2 / 2)
-    if certain:
-        squares = squares_seen + largest_move**2
+    squares = _with_unseen_sample(squares_seen, largest_move**2, certain=certain)
     if squares == 0:
         return np.nan
     variance_of_sample = squares / (sizes - 1).sum()
     # The variance of a fold's mean, in a fold of average size.
     return float(variance_of_sample / sizes.mean())
+
+
+def _with_unseen_sample(seen: float, of_one_sample: float, *, certain: bool) -> float:
+    """What samples show of a spread, with a sample that candidates predict as differently as any.
+
+    Samples that two candidates predict alike are no proof that they always will: at least half a
+    sample is taken to differ (Jeffreys' prior), or small tables would be decided at once. Where few
+    differ, a single one in the last fold may turn the order, which a spread of so few does not
+    tell: to be certain, one more than has been seen is expected (Laplace's rule of succession).
+
+    Args:
+        seen: The sum of squares or the variance that samples have shown.
+        of_one_sample: What one sample adds to it that moves as far as one can.
+        certain: As of `SampleDifferences`.
+    """
+    if certain:
+        return seen + of_one_sample
+    return max(seen, of_one_sample / 2)

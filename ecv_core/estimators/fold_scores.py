@@ -160,16 +160,16 @@ class SplitSamples:
         Raises:
             ValueError: For groups that have to be routed, as scikit-learn does.
         """
-        routed = get_config()["enable_metadata_routing"]
+        routing_is_enabled = get_config()["enable_metadata_routing"]
         if self._groups is not None:
-            if routed:
+            if routing_is_enabled:
                 raise ValueError(
                     "`groups` can only be passed if metadata routing is not enabled via "
                     "`sklearn.set_config(enable_metadata_routing=True)`. When routing is enabled, "
                     "pass `groups` alongside other metadata via the `params` argument instead."
                 )
             return {"groups": self._groups}
-        if not routed:
+        if not routing_is_enabled:
             return {}
         consumed = get_routing_for_object(self._cv).consumes("split", self.params)
         # The splitter may ask for its parameters under other names (`set_split_request`).

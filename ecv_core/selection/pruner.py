@@ -86,7 +86,7 @@ class FoldPruner:
             )
         self._k = k
         # Bonferroni: any of the other trials may be given up wrongly, at any of its folds.
-        self._level = level_of_looks((1 - confidence) / (trials - 1), k)
+        self._error_of_one_look = level_of_looks((1 - confidence) / (trials - 1), k)
         self._column_of_user: dict[Any, int] = {}
         """User -> column, of all whom this process has reported."""
         self._columns_of_digest: dict[str, Indices] = {}
@@ -162,7 +162,7 @@ class FoldPruner:
         # All trials of a study are configurations of one algorithm. A trial is given up only if it
         # stays behind however much the folds that have not run may add.
         spread = spread_of([best_minus_trial], [True], ANY_NOISE, sign)
-        least_behind = spread.means - spread.half_widths(self._level, self._k)
+        least_behind = spread.means - spread.half_widths(self._error_of_one_look, self._k)
         return bool(least_behind[0] > 0)
 
     def _best_with_all_folds(self, study: Any) -> Any:  # noqa: ANN401  a trial of Optuna's

@@ -245,6 +245,7 @@ class _SelectionWalk:
     ) -> None:
         self._contenders = contenders
         self._costs = _fold_costs(contenders, terms)
+        """In the unit of the budget; shape (contenders, k)."""
         self._budget = terms.budget
         self.spent = 0.0
         """In the unit of the budget."""
@@ -329,6 +330,7 @@ class _CompletedScores(PairedScores):
         """Of each contender, the set of the folds that it has run."""
         for contender in contenders:
             ran = np.flatnonzero(~np.isnan(contender.folds)).tolist()
+            # A set of folds is a number with one bit per fold.
             self._fold_bits.append(sum(1 << fold for fold in ran))
         self.contenders = []
         completed = self._with_missing_drawn(contenders, rng)
@@ -338,6 +340,7 @@ class _CompletedScores(PairedScores):
 
     def _with_missing_drawn(self, contenders: Sequence[Scores], rng: np.random.Generator) -> Floats:
         """Scores of all folds; shape (contenders, k)."""
+        # In arrays of two dimensions a row is a contender and a column a fold.
         scores = np.array([contender.folds for contender in contenders])
         has_run = ~np.isnan(scores)
         reference = int(has_run.sum(axis=1).argmax())  # a contender with most folds
@@ -345,10 +348,10 @@ class _CompletedScores(PairedScores):
         # A missing score is drawn as the level of its fold, plus how far the contender is ahead of
         # the reference, plus noise as large as its users show. The level of a fold is the mean
         # score in it, as if everybody who ran it were the reference.
-        runs = has_run.sum(axis=0)
+        contender_counts = has_run.sum(axis=0)
         sums = np.where(has_run, scores - ahead_of_reference, 0).sum(axis=0)
-        fold_levels = sums / np.maximum(runs, 1)
-        fold_levels[runs == 0] = fold_levels[runs > 0].mean()
+        fold_levels = sums / np.maximum(contender_counts, 1)
+        fold_levels[contender_counts == 0] = fold_levels[contender_counts > 0].mean()
         variances = np.zeros(len(scores))
         for contender in range(len(scores)):
             if contender != reference:

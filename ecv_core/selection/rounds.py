@@ -351,7 +351,7 @@ class Selection:
         self._terms = terms
         self._cost = cost
         self._contender_count = contender_count
-        self._level = terms.level(contender_count)
+        self._error_of_one_look = terms.level(contender_count)
         self.still_in = list(range(contender_count))
         """Who may yet have to run, best first."""
         self.folds_wanted = dict.fromkeys(range(contender_count), 1)
@@ -514,7 +514,7 @@ class Selection:
 
     def _half_widths(self, spread: Spread) -> Floats:
         """How far each k-fold difference can be from its mean; infinite where that has no bound."""
-        half_widths = spread.half_widths(self._level, self._terms.k)
+        half_widths = spread.half_widths(self._error_of_one_look, self._terms.k)
         if self._terms.winner_must_be_certain and not self._terms.has_worst_score:
             half_widths[spread.folds < self._terms.k] = np.inf
         return half_widths
@@ -713,7 +713,7 @@ class Selection:
         """The undecided that would be so even if folds add no noise of their own."""
         spread = self._spread(comparison.leader, comparison.others, NO_NOISE)
         if self._terms.winner_must_be_certain:
-            lows = spread.means - spread.half_widths(self._level, self._terms.k)
+            lows = spread.means - spread.half_widths(self._error_of_one_look, self._terms.k)
             settled = _above_zero(comparison.others, lows)
         else:
             settled = self._contenders_to_pass_over(

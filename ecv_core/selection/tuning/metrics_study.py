@@ -79,6 +79,7 @@ class MetricsStudy:
 
     def dp_corrected(self, metric: str) -> float:
         """DP of the corrected p values."""
+        # DP is the sum of the p values of as many pairs as a draw has: here of so many of mean p.
         return len(self.curves[metric].p_values) * float(self.corrected[metric].mean())
 
     def sentence(self) -> str:
