@@ -175,10 +175,10 @@ def adjusted_means(
     weights = np.where(freedom_if_corrected > regression.rank + 1, weights, 0.0)
 
     # A set of easy folds has a higher mean prediction than all folds, and is corrected downwards.
-    means = plain_means - weights * (predicted_means - predictions.mean(axis=1))
+    # A set of all folds has the k-fold mean itself, to the last digit.
     sizes = sets.sum(axis=1)
-    holds_all_folds = sizes == len(scores)
-    means[holds_all_folds] = plain_means[holds_all_folds]
+    corrections = weights * (predicted_means - predictions.mean(axis=1))
+    means = plain_means - np.where(sizes < len(scores), corrections, 0.0)
     corrected_deviations = deviations - weights[:, None] * predicted_deviations
     squared_deviations = (corrected_deviations**2).sum(axis=1)
     # Equal means differ by rounding, a tiny part of their size, which is no variance.
