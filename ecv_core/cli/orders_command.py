@@ -41,7 +41,8 @@ def orders_options(parser: argparse.ArgumentParser) -> None:
         default=PAPERS_RULE,
         help=f"When to stop. One of: {', '.join(RULES)}. Default: {PAPERS_RULE}.",
     )
-    # Alpha has the unit of the score, squared, and scores of a file have any unit.
+    # Alpha has the unit of the score, squared. Scores of a file may have any unit, so that there is
+    # no default for it.
     add_rule_params(parser, without_default=["alpha"])
     add_setting(parser, "confidence")
     add_setting(parser, "min_folds")

@@ -331,7 +331,7 @@ def power_options(parser: argparse.ArgumentParser) -> None:
 
 
 def power_command(options: argparse.Namespace) -> None:
-    # An unknown id is refused.
+    # These two calls refuse ids that are not known.
     datasets.entry(options.dataset)
     models.algorithm(options.algorithm)
 

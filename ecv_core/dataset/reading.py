@@ -484,6 +484,7 @@ def _starts_of_days(
     day: NDArray[np.float32], month: NDArray[np.float32], year: NDArray[np.float32]
 ) -> NDArray[np.int64]:
     """Unix seconds at the start of each day, UTC; shape (rows,)."""
+    # NumPy takes whole numbers for months since 1970, and a month for its first day.
     months = ((year - 1970) * 12 + month - 1).astype(np.int64).astype("datetime64[M]")
     days = months.astype("datetime64[D]") + (day - 1).astype("timedelta64[D]")
     return days.astype("datetime64[s]").astype(np.int64)

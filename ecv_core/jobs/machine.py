@@ -73,7 +73,8 @@ def machine_alone(progress: Progress, *, metered: bool = True) -> Iterator[None]
         progress: Told for whom this waits; it may raise Cancelled. The log has it in full, once.
         metered: If not, others that are not metered have it meanwhile, too.
     """
-    # The clock since boot is the same for all processes, and is never set back.
+    # A ticket is a file that holds the place of this process in the queue. Names of tickets are in
+    # order of arrival, by the clock since boot, which all processes share and nobody sets back.
     name = f"{time.monotonic_ns():020d}-{uuid4().hex[:8]}.json"
     ticket_path = None
     try:

@@ -697,7 +697,8 @@ def _moments_after_each(
         if moment is None:
             results_so_far = [results[fold_so_far] for fold_so_far in folds[:n]]
             moment = stopping.moment(rule, results_so_far, run.spec.confidence, run.spec.overlap)
-            # A fold far off the others is doubted, but not a window in time: its score may drift.
+            # A fold whose score is far off the others is doubted. A window in time is not, as
+            # scores may drift from one window to the next.
             if exchangeable(run.spec.split):
                 moment = replace(
                     moment, doubt=doubt_about_folds(results_so_far, run.spec.metric_name)

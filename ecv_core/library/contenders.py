@@ -60,7 +60,8 @@ def as_settings(contenders: Sequence[object]) -> Iterator[list[NamedModel]]:
             check_model(contender)
             name = _unused_name(_model_words(contender), names_in_memory)
             names_in_memory.add(name)
-            # A spec has plain values alone: the model is held under a key, which is a parameter.
+            # A spec holds only plain values. So the model is held in memory under a key, which is a
+            # parameter in the spec, and it is tracked, as its own code computes the folds.
             key = stack.enter_context(held(partial(_return_model, contender)))
             params = _settings_of(contender) | {PARAMETER: key}
             settings = {"algorithm": name_of(contender), "params": params, "tracked": True}
@@ -87,7 +88,8 @@ def as_tuning_settings(
             f"the model {name_of(model)} has no search space of its own; give the values of its "
             "parameters, such as {'alpha': [0.5, 1.0]}"
         )
-    # One is made now, so that a parameter that it does not take is refused before any fold runs.
+    # A model is made now, so that a parameter that it does not take is refused before any fold
+    # runs.
     first_values = {name: values[0] for name, values in space.items() if values}
     try:
         made = build(first_values)
@@ -97,7 +99,7 @@ def as_tuning_settings(
             "parameters"
         ) from error
     check_model(made)
-    # A spec has plain values alone: the model is held under a key, which is a parameter.
+    # A spec holds only plain values, so that it has the key under which the model is held.
     with held(build) as key:
         yield {"algorithm": name_of(model), "params": {PARAMETER: key}, "tracked": True}
 

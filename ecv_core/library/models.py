@@ -163,6 +163,7 @@ def _recommend_lists(model: Any, spec: RunSpec, fold: TrackedFold) -> pd.DataFra
     # that is too short is filled up with -1.
     items = np.asarray(items)
     scores = np.asarray(scores)
+    # The filling -1 is looked up as item 0 here, and left out below.
     is_in_training = train[users[:, None], np.maximum(items, 0)].toarray() != 0
     is_recommended = _is_recommended(items, scores, is_in_training)
     places_of_users, _ = np.nonzero(is_recommended)

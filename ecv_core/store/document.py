@@ -383,7 +383,8 @@ def command_for(spec: RunSpec) -> str:
     else:
         words += ["run", spec.dataset, spec.algorithm]
     usual_values = _usual_settings(spec)
-    # What decides when it stops comes first, then what decides its scores and what is reported.
+    # Settings that decide when the run stops come first, then those that decide its scores, and
+    # those that only change the report.
     settings = spec.settings_with_roles(Role.STOP) | spec.settings_with_roles(
         *SCORE_ROLES, Role.REPORT
     )

@@ -247,7 +247,8 @@ def time_fold_from_now(store: Store, run_id: str, fold: int) -> datetime:
     change = fold_leases.update().filter_by(run_id=run_id, fold=fold)
     query = sa.select(fold_leases.c.until).filter_by(run_id=run_id, fold=fold)
     with store.transaction("written") as connection:
-        # Its seconds are counted from `asked_at`, and not while its files were written.
+        # The seconds of the fold are counted from `asked_at`, so that the time in which its files
+        # were written is no part of them.
         connection.execute(change.values(asked_at=now()))
         until: str = connection.execute(query).scalar_one()
     return datetime.fromisoformat(until)

@@ -208,8 +208,8 @@ class Results:
             return self.user_scores(run, folds)
         scores = {}
         for fold in folds:
-            # Who looks every second asks for the same folds again, and unpacking all metrics takes
-            # long; the scores of one are small enough to be kept.
+            # A page that looks every second asks for the same folds again, and unpacking all
+            # metrics takes long. The scores of one metric are small enough to be kept.
             key = (run.run_id, fold, metric)
             if key not in self._scores_of_one_metric:
                 users = self.user_scores(run, [fold]).get(fold)

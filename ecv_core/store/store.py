@@ -466,7 +466,7 @@ class Store:
         )
         with self.transaction("written") as connection:
             idle_ids = list(connection.scalars(query))
-            # Somebody else may have deleted one of them at this very moment.
+            # Somebody else may have deleted one of them at this very moment, whose row is replaced.
             connection.execute(removed.delete().where(removed.c.run_id.in_(idle_ids)))
             for run_id in idle_ids:
                 connection.execute(removed.insert().values(run_id=run_id, removed_at=now()))
