@@ -276,6 +276,7 @@ def main(folder: Path) -> None:
     with np.load(folder / "parts.npz") as arrays:
         parts = dict(arrays)
     lists, library_score = FIT[job["library"]](job, parts, folder)
+    # The lists are written one after the other, with their user beside each item.
     lengths = [len(items) for items in lists.values()]
     np.savez(
         folder / "lists.npz",

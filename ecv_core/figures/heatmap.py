@@ -341,6 +341,7 @@ def ranks_figure(ranks: pd.DataFrame, stability: pd.DataFrame, *, dark: bool = F
     colours = palette(dark)
     alpha = ranks["alpha"].iloc[0]
     table = table_at_alpha(ranks, "rank_e_fold", alpha)
+    # Beside the ranks stands in how many orders of the folds all ranks, and the winner, are kept.
     kept_shares = _kept_shares(stability, alpha, table.index)
     algorithms = len(table.columns)
     scale = rank_scale(algorithms)

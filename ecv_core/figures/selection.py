@@ -92,10 +92,10 @@ def _figure_of_step(rows: pd.DataFrame, span: Span, colours: Palette) -> go.Figu
     """A lane for each contender, the first on top."""
     rows = rows.assign(height=range(0, -len(rows), -1))
     traces = _interval_traces(rows, span, colours) + _mark_traces(rows, span, colours)
-    # All traces in one call: Plotly takes much longer to add one after the other.
+    # Plotly takes all traces in one call much faster than one after the other.
     figure = go.Figure(traces)
     layout = base_layout(colours, _LEGEND_AND_AXIS_HEIGHT + _LANE_HEIGHT * len(rows))
-    # The line of the leader, from which all distances are counted.
+    # This line is at the leader, from whom all distances are counted.
     figure.add_vline(x=0, line={"color": colours.mean, "width": 2, "dash": "dot"})
     looks: Looks = {"gridcolor": colours.grid, "fixedrange": True}
     distance_axis = plain_axis(

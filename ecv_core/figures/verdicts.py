@@ -42,8 +42,8 @@ def comparison_sentence(
         where = f" on {on_dataset}"
     numbers = _interval_and_p_words(test, pair.p_holm, is_one_of_several=is_one_of_several)
     scope = f"This holds for {test.speaks_of}."
-    # `pair.test` of a table is of the learners: of models that others would fit to other rows. The
-    # test of the very models that were fitted here, where there is one, stands beside it.
+    # On a table, `pair.test` compares the learners, that is, models fitted to other rows than
+    # these. Where there is a test of the models that were fitted here, too, it is said beside it.
     if pair.test_of_fitted_models is not None and pair.p_holm_of_fitted_models is not None:
         of_models = _interval_and_p_words(
             pair.test_of_fitted_models,

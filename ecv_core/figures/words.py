@@ -61,7 +61,7 @@ def metric_label(spec: RunSpec) -> str:
     Where fewer is better it says so: 'Gini index@10 (lower is better)'.
     """
     metric = metric_of(spec)
-    # The cut-off of lists, such as '@10', or nothing.
+    # The cut-off of lists is such as '@10', or empty.
     cutoff = spec.metric_name.removeprefix(spec.metric)
     label = metric.title + cutoff
     notes = []

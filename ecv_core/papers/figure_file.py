@@ -230,7 +230,7 @@ def _dimensions_chart(dataset: str) -> Make:
 def _steps_chart(dataset: str) -> Make:
     """RMSE over the sampling steps of the factor models with the most dimensions."""
     runs = [run for run in _factor_runs(dataset) if "steps" in dict(run.spec.params)]
-    # After each step of the sampling the RMSE of the first fold is known.
+    # A run has the RMSE of its first fold after each step of the sampling.
     largest_dimension = max(dimension_of(run) for run in runs)
     steps = steps_frame([run for run in runs if dimension_of(run) == largest_dimension])
     return partial(curves_figure, steps, across="step")

@@ -51,7 +51,7 @@ def entries_of(dataset: str) -> list[Entry]:
     """Published ones, recorded ones, and the user's newest run of each algorithm."""
     entries = [*published(dataset).entries, *recorded_entries(dataset)]
     algorithms = set()
-    for row in run_list().rows():  # the newest first
+    for row in run_list().rows():  # runs are listed newest first
         if _is_rating_run(row, dataset) and row.spec.algorithm not in algorithms:
             algorithms.add(row.spec.algorithm)
             entries.append(entry_of(store().run(row.run_id), runner="yours"))
@@ -228,13 +228,13 @@ _USUAL_DIMENSION_OF_STEPS = 32
 def show_curves(dataset: str) -> None:
     """The three figures, each where runs for it are recorded."""
     runs = recorded(dataset)
-    # The curve over sampling steps is of one dimension; runs of all dimensions are recorded.
+    # The curve over sampling steps is drawn for one dimension, though runs of all are recorded.
     dimension = _DIMENSION_OF_STEPS.get(dataset, _USUAL_DIMENSION_OF_STEPS)
     runs_of_dimension = []
     for run in runs:
         if run.spec.algorithm in _BAYESIAN and dimension_of(run) == dimension:
             runs_of_dimension.append(run)
-    # Numbers are those of the paper's figures.
+    # 3, 4 and 5 are the numbers of the paper's figures.
     _draw_curve(
         dataset,
         3,

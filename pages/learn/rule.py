@@ -79,7 +79,7 @@ def _draw_picture(
         figures = []
         for alpha in ALPHAS:
             moments_at_alpha = moments(EFold(alpha=alpha), folds, CONFIDENCE)
-            # The spec of the run as if the paper's rule had judged its folds at this alpha.
+            # The figure takes the spec of a run that the paper's rule has judged at this alpha.
             spec = replace(guide_run.run.spec, rule=PAPERS_RULE, rule_params=(("alpha", alpha),))
             figures.append(
                 threshold_figure(
@@ -123,8 +123,8 @@ def _rule_numbers(all_moments: Sequence[Moment]) -> SliderNumbers:
         text_of_alpha = alpha_text(alpha)
         width_before = _width(all_moments[stop - 2])
         width = _width(all_moments[stop - 1])
-        # The width times its last change, which the rule compares with alpha. Where the rule never
-        # stops, the fold is the last one, and the product may still be above alpha.
+        # The rule compares the width times its last change with alpha. Where it never stops, these
+        # are of the last fold, and the product may still be above alpha.
         product = least_alpha(width_before, width)
         comparison = "is still above alpha"
         decision = "go on"

@@ -172,7 +172,7 @@ def toy_sentence(toy: ToySplit, fold: int) -> str:
         )
     leak = toy.leaks[fold]
     if leak is not None:
-        # A later training interaction, and an earlier one that is tested.
+        # The leak has two rows: a later training interaction, and an earlier one that is tested.
         later, earlier = leak.to_dict("records")
         words += (
             f" The arrow goes back in time: {later['name']} takes {later['item']} on day "

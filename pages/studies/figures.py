@@ -87,7 +87,7 @@ def headline_sentences(
     """
     run_count = len(study.tradeoff.systems)
     runs_of_paper = [number for number, spec in enumerate(specs) if of_the_paper(spec)]
-    headline_of_paper = None  # otherwise a row for each alpha, as in `study.headline`
+    headline_of_paper = None  # or a frame with a row for each alpha, as `study.headline` is
     # If all runs are of the paper's algorithms, a sentence about those would repeat the one about
     # all.
     if 0 < len(runs_of_paper) < run_count:

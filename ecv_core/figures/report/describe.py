@@ -109,9 +109,9 @@ def as_text(marked: str) -> str:
 
 def _mark_as_text(mark: re.Match[str]) -> str:
     kind, content = mark.groups()
-    if kind == "cite":  # a BibTeX entry
+    if kind == "cite":  # then the content is a BibTeX entry
         return f" ({short_citation(content)})"
-    plain, _, _latex = content.partition("::")  # of a formula
+    plain, _, _latex = content.partition("::")  # a formula as text and as LaTeX
     return plain
 
 
@@ -129,9 +129,9 @@ def as_latex(marked: str) -> str:
 
 def _mark_as_latex(mark: re.Match[str]) -> str:
     kind, content = mark.groups()
-    if kind == "cite":  # a BibTeX entry
+    if kind == "cite":  # then the content is a BibTeX entry
         return rf"~\cite{{{key_of(content)}}}"
-    _plain, _, latex = content.partition("::")  # of a formula
+    _plain, _, latex = content.partition("::")  # a formula as text and as LaTeX
     return f"${latex}$"
 
 

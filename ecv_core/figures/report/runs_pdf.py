@@ -110,7 +110,7 @@ def _paragraph(pdf: FPDF, text: str, *, size: float = _TEXT, style: Literal["", 
 def _heading(pdf: FPDF, title: str) -> None:
     """A heading, on the next page where no line after it would have room on this one."""
     pdf.ln(4)
-    # The heading, and at least a line of what it is of, need 20 mm of the page.
+    # The heading and at least one line below it need 20 mm of the page.
     if pdf.will_page_break(20):
         pdf.add_page()
     _paragraph(pdf, title, size=11, style="B")

@@ -71,7 +71,7 @@ def stops_at(all_moments: Sequence[Moment], alphas: Floats) -> NDArray[np.intp]:
         all_moments: All k moments.
         alphas: Shape (alphas,).
     """
-    # The array has NaN where the rule cannot stop at any alpha, as no number is at least NaN.
+    # The array has NaN where the rule stops at no alpha, and no alpha is at least NaN.
     least_alphas = np.array(least_alpha_after_folds(all_moments), dtype=np.float64)
     # `may_stop` has a row for each alpha, and a column for each fold.
     may_stop = least_alphas[None, :] <= alphas[:, None]

@@ -197,7 +197,7 @@ def _start_manager_and_load_pages() -> None:
 def _end_when_terminal_closes() -> Iterator[None]:
     """A terminal that is closed ends the server as Ctrl-C in it does."""
     hang_up = getattr(signal, "SIGHUP", None)
-    # Nohup has set another handler.
+    # Windows has no such signal, and under nohup it is ignored already.
     if hang_up is None or signal.getsignal(hang_up) is not signal.SIG_DFL:
         yield
         return

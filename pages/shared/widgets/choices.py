@@ -46,6 +46,7 @@ def pick_one(
         words: An option as shown.
         overrides: Width, help and what else the box takes.
     """
+    # An earlier pick, made when there were other options, is forgotten.
     if st.session_state.get(key, options[0]) not in options:
         del st.session_state[key]
     if usual not in options:
@@ -72,6 +73,7 @@ def pick_several(
     labels = {option: escaped(title) for option, title in titles.items()}
     translate_address(key, labels, warns_of_unknown=True, in_popover=True)
     options = list(labels)
+    # Earlier picks, made when there were other options, are forgotten.
     if not set(st.session_state.get(key, options)) <= set(options):
         st.session_state[key] = options
     return st.pills(
