@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
@@ -51,7 +50,7 @@ from ecv_core.selection.replay import (
     select_in_order,
     select_in_random_orders,
 )
-from ecv_core.selection.rounds import Budget, Round, Terms
+from ecv_core.selection.rounds import Budget, Terms
 
 if TYPE_CHECKING:
     from tqdm import tqdm
@@ -252,19 +251,15 @@ class _RoundPrinter:
         names = [contender.name for contender in state.contenders]
         rounds = state.result.rounds
         for number in range(self._printed_rounds, len(rounds)):
+            new_round = rounds[number]
             # The best of all may have its place from an earlier round on: the leader of this round
             # then leads only those whose places are not known.
             verb = leads_words(self._terms, rounds[:number])
-            self._bar.write(_round_words(rounds[number], names, verb), file=sys.stderr)
+            line = f"after fold {new_round.fold}: {names[new_round.leader]} {verb}"
+            if new_round.dropped:  # they are not computed any further
+                line += f"; out: {', '.join(names[place] for place in new_round.dropped)}"
+            self._bar.write(line, file=sys.stderr)
         self._printed_rounds = len(rounds)
-
-
-def _round_words(selection_round: Round, names: Sequence[str], verb: str) -> str:
-    """Who leads after a fold, and who is out from then on; the verb is as of `leads_words`."""
-    text = f"after fold {selection_round.fold}: {names[selection_round.leader]} {verb}"
-    if selection_round.dropped:
-        text += f"; out: {', '.join(names[place] for place in selection_round.dropped)}"
-    return text
 
 
 _USUAL_ORDERS = 1000

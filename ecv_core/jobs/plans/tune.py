@@ -142,9 +142,8 @@ class Tuned:
             assert self.selection.result is not None
             return self.selection.result.verdict.winner
         means = np.array([scores.folds.mean() for scores in self.selection.scores])
-        if self.tuning.terms.higher_is_better:
-            return int(np.argmax(means))
-        return int(np.argmin(means))
+        # Times the sign of the terms, the highest mean is the best, also where lower is better.
+        return int(np.argmax(self.tuning.terms.sign * means))
 
     @property
     def params(self) -> Configuration:

@@ -125,13 +125,13 @@ def _t_test_p(mean_differences: Floats, squared_deviations: Floats, users: int) 
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.abs(mean_differences) / errors
     t[np.isnan(t)] = 0.0
-    p_values = np.minimum(1.0, 2 * stdtr(users - 1, -t))
+    p_values: Floats = np.minimum(1.0, 2 * stdtr(users - 1, -t))
     # Two configurations that give every user the same score differ by rounding at most, and have
     # no t.
     rounding = 4 * np.finfo(np.float64).eps
     is_same = (np.abs(mean_differences) <= rounding) & (errors <= rounding)
     p_values[is_same] = 1.0
-    return np.asarray(p_values, dtype=np.float64)
+    return p_values
 
 
 def draw_pairs(pairs: int, *, seed: int = 0) -> Indices:
