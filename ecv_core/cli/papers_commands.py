@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 
 def figure_options(parser: argparse.ArgumentParser) -> None:
+    # The axis of a rule is the parameter at whose values it is compared: alpha of the paper's rule.
     axis = axis_of(PAPERS_RULE)
     parser.add_argument(
         "run",

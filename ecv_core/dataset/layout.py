@@ -127,6 +127,7 @@ class Layout:
     @property
     def columns_to_read(self) -> tuple[tuple[str, int], ...]:
         """(role, column) of those with a role, and (ABOVE_ZERO, column) of one without."""
+        # A column without a role is read too if rows of 0 or less in it are left out.
         places = [place for _, place in self.roles]
         if self.above_zero is None or self.above_zero in places:
             return self.roles

@@ -82,12 +82,13 @@ def row_number_columns(frame: pd.DataFrame) -> list[str]:
     """
     nameless = []
     for name, default_name in zip(frame.columns, default_names(len(frame.columns)), strict=True):
-        # pandas calls an index so in Parquet, or where it has read and written it again.
+        # pandas gives an index without a name such a name in Parquet, or as it reads it from CSV.
         if name in (default_name, _PARQUET_INDEX) or name.startswith("Unnamed: "):
             nameless.append(name)
     numbering = []
     for name in nameless:
-        # Where the file names no column, any may be a feature, if it does not count the rows up.
+        # Where no column has a name, a column of whole numbers may be a feature, unless these count
+        # the rows up.
         if len(nameless) == len(frame.columns):
             numbers_rows = _counts_up(frame[name])
         else:

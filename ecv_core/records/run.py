@@ -230,6 +230,7 @@ def user_table(scores: Sequence[UserScores], metric: str) -> tuple[Codes, NDArra
     # smaller code makes the first user new, too.
     is_new = np.diff(users, prepend=users[:1] - 1) > 0
     users = users[is_new]
+    # The values have a row for each fold and a column for each user.
     values = np.full((len(scores), len(users)), np.nan, dtype=np.float32)
     for place, fold in enumerate(scores):
         if np.array_equal(fold.users, users):
