@@ -267,8 +267,8 @@ def _label_column(table: pa.Table) -> str | None:
     first = table.column_names[0]
     if len(table.column_names) < 2 or not is_text(table, first):
         return None
-    # A column of texts with a number among them has scores, one of which is misspelt, unless its
-    # name says that it numbers the rows.
+    # A column of texts with a number among them is one of scores with a spelling mistake, unless
+    # its name says that it numbers the rows.
     has_number = any(is_numeric(text) for text in texts_of(table, first))
     if has_number and not names_row_numbers(first):
         return None

@@ -212,6 +212,8 @@ def _paired_test(
     """
     mean = float(differences.mean())
     deviation = _standard_deviation(differences)
+    # Equal scores do not differ at all. Other differences that are all alike have no spread, and do
+    # not show how likely they are by chance.
     if not differences.any():
         p = 1.0
     elif differ_alike(differences):

@@ -69,8 +69,9 @@ class EASE:
                 "numbers are too large for it; try a higher one, such as 250"
             )
         progress("fit", 2, 3)
-        # The inverse P of the Gram matrix. It is symmetric, but LAPACK's columns are our rows: fast
-        # sums of rows need the transpose.
+        # The inverse P of the Gram matrix gives the weights: -P divided by the diagonal of P, with
+        # 0 on its own diagonal. P is symmetric, but LAPACK stores it by columns, and rows are
+        # summed faster if they lie together, so it is transposed.
         weights = torch.cholesky_inverse(factor).mT.contiguous()
         weights.div_(-weights.diagonal().clone())
         weights.fill_diagonal_(0.0)

@@ -174,7 +174,8 @@ class MultiVAENet(SampledNet):
         entry_weights = scale_of_row[batch.row_of_entry]
         if dropout_weights is not None:
             entry_weights = entry_weights * dropout_weights
-        # Where the output layer samples its items, the gradients of the input layer are sparse too.
+        # If the output layer is trained on a sample of the items, its gradients are sparse. Then
+        # those of the input layer are sparse too.
         item_sums = batch.times(
             self._input_layer.weight, entry_weights, sparse=bool(self._sampled_count)
         )

@@ -48,10 +48,10 @@ def indices_of_training_pairs(
         In order.
     """
     indices = np.empty(len(users), np.int64)
-    last_digits = np.uint64(8 * len(marks) - 1)  # ones only, for there is a power of two of bits
-    # First the pairs whose bit is marked, among which are all of the training matrix. Each index is
-    # written, and counted only where the bit is set: without a branch, which the processor would
-    # guess wrongly.
+    last_digits = np.uint64(8 * len(marks) - 1)  # all ones, as the number of bits is a power of two
+    # First the pairs are chosen whose bit is set, which include all of the training matrix. The
+    # index of each pair is written, but the next one overwrites it unless the bit is set. So there
+    # is no branch, which the processor would often predict wrongly.
     marked_count = 0
     for pair in range(len(users)):
         bit = np.uint64(users[pair] * n_items + items[pair]) & last_digits
@@ -59,7 +59,7 @@ def indices_of_training_pairs(
         byte = marks[bit >> np.uint64(3)]
         bit_in_byte = np.uint8(bit & np.uint64(7))
         marked_count += (byte >> bit_in_byte) & np.uint8(1)
-    # Then those of them whose item is found in the user's row, by bisection.
+    # Of these, pairs are kept whose item is in the user's row, where it is searched by bisection.
     count = 0
     for pair in indices[:marked_count]:
         item = items[pair]

@@ -111,7 +111,7 @@ def counts_of_share(sizes: Counts, share: float) -> Counts:
     """
     if not share:
         return np.zeros_like(sizes)
-    # The tiny addend keeps 0.29 * 100 at 29.
+    # The tiny number is added because 0.29 * 100 is a little below 29, and would be rounded to 28.
     wanted = np.floor(sizes * share + 1e-9).astype(np.int32)
     counts = np.clip(wanted, 1, np.maximum(sizes - 1, 1))
     counts[sizes < 2] = 0

@@ -103,7 +103,8 @@ class UserMoments:
         between = np.einsum("si,sij,sj->s", weights, self.between, weights)
         within = _at_least_one_user_differs(within, self.freedom_within, self.span)
         between = _at_least_one_user_differs(between, self.freedom_between, self.span)
-        # Users whom two folds share vary within themselves only, the others between each other.
+        # Of users whom two folds share only the variance within each of them counts. Of the others
+        # the variance between them counts.
         within *= self.share_within
         between *= self.share_between
         variance = within + between
@@ -150,8 +151,9 @@ def user_moments(values: AnyFloats, sets: FoldsOfSets) -> UserMoments:
         # Transposed, the sums of each set can be divided by that set's degrees of freedom.
         within = np.where(freedom_within > 0, within_sums.T / freedom_within, 0.0).T
         between = (between_sums.T / freedom_between).T
-    # Users whom two folds share differ within themselves only, the others between each other; and
-    # the mean of a fold's users varies by so much less as there are users.
+    # Of users whom two folds share only the differences within each of them count, and of the
+    # others those between them. Both are divided by the users of a fold, as the variance of a mean
+    # is.
     return UserMoments(
         within=within,
         between=between,
@@ -272,8 +274,9 @@ class _Patterns:
             is_scored: Which fold has which user; shape (folds, users).
         """
         of_user = np.zeros(is_scored.shape[1], dtype=np.int64)
-        # A user's folds are the bits of a number. 31 folds fit into it beside the pattern that the
-        # user has in the folds before, so that more folds are gone through 31 at a time.
+        # A user's folds are the bits of a number. It has room for 31 folds beside the number of the
+        # pattern that the user has in all earlier folds. So the folds are gone through 31 at a
+        # time.
         for start in range(0, len(is_scored), 31):
             part = is_scored[start : start + 31]
             fold_bits = part.T @ (1 << np.arange(len(part)))
@@ -692,13 +695,13 @@ class FoldVariance:
         # With few users Student's t takes the place of the normal distribution: the half width is
         # multiplied by the quotient of their quantiles.
         t_quantiles = -scipy.special.stdtrit(self.users_freedom, error / 2)
-        divisor = normal_quantile or 1  # an error of 1 has quantiles of 0: a half width of 0 too
+        divisor = normal_quantile or 1  # an error of 1 has quantiles of 0, and so a half width of 0
         standard_errors = np.sqrt(self.by_users * share_of_variance)
         half_widths: Floats = t_quantiles / divisor * bayes_quantiles * standard_errors
         if self.hits is None or self.samples is None:
             return half_widths
-        # Shares of hits have an interval of their own, Wilson's, of as many standard errors as the
-        # normal distribution asks for, which is then widened as the Bayesian one is. It is NaN
+        # Shares of hits have Wilson's interval instead. It reaches as many standard errors as a
+        # normal distribution asks for, and is then widened as the Bayesian interval is. It is NaN
         # where somebody is in two folds.
         wilson_half_widths = wilson_half_width(
             self.hits,

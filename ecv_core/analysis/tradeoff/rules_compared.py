@@ -220,7 +220,7 @@ def _rows_of_rule(
     papers_curves = {number: explored.curves[number] for number in rule.curves}
     paper = RuleCurve(rule=PAPERS_RULE, curves=papers_curves)
     rows_of_alphas = explored.average.rows(alphas)
-    # Both of shape (systems, alphas).
+    # Rows of both arrays are systems, and columns are alphas.
     costs = paper.costs.take(rows_of_alphas, axis=1)
     differences = paper.differences.take(rows_of_alphas, axis=1)
     weights_of_rule = weights[list(rule.curves)]
@@ -229,8 +229,9 @@ def _rows_of_rule(
     line = Line.averaged_over_systems(rule, weights)
     rows = []
     for alpha, energy, difference in zip(alphas, energy_percent, difference_percent, strict=True):
-        # At equal energy and at equal difference the paper's rule is itself, at this alpha. Another
-        # rule is somewhere on its line, with a setting of its own.
+        # Each rule is compared with the paper's rule at this alpha: how far off it is for the same
+        # energy, and how much energy it uses for the same difference. The paper's rule itself has
+        # the same values in both comparisons. Another rule has those of a point on its line.
         equal_energy = Mix(setting=alpha, value=difference, error=0.0)
         equal_difference = Mix(setting=alpha, value=energy, error=0.0)
         if rule.rule != PAPERS_RULE:
