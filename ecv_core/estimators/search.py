@@ -128,7 +128,8 @@ class _EarlySearch(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
         candidates = list(self._drawn_candidates())
         # The folds run in an order drawn by chance; without a random state it is always the same.
         table.shuffle(_seed_of(self.random_state or 0))
-        # These are callbacks of scikit-learn, which users may set to follow a search.
+        # These are callbacks of scikit-learn, which users may set to follow a search. A race has
+        # the candidates run folds until the best of them is known.
         callbacks = SearchCallbacks(self, table, sample_weight)
         race = Race(self, table, scorer, candidates, callbacks)
         with callbacks.during_fit():

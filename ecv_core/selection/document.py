@@ -486,6 +486,7 @@ def _luck_sentence(terms: Terms, result: SelectionResult) -> str:
     mean = result.winner_mean
     if not mean:
         return ""
+    # The winner was picked as the best, so its mean is expected to be too good: by the optimism.
     optimism = result.verdict.optimism
     share = optimism / abs(mean)
     if share < _WORTH_SAYING:
@@ -740,11 +741,9 @@ class _Step:
         return replace(lane, says=f"{lane.says}; not shown for new data")
 
     def _lane_beside_best(self, contender: int, lane_before: _Lane) -> _Lane:
-        """A contender's lane once the best has its place.
-
-        The best runs no more folds, so distances to it stay. Those to the leader of the round, who
-        is behind the best itself, would be measured from elsewhere.
-        """
+        """A contender's lane once the best has its place."""
+        # The best runs no more folds, so every lane keeps its distance to it. Distances to the
+        # leader of this round, who is behind the best itself, could not be compared with those.
         selection_round = self.selection_round
         lane = lane_before
         if contender in (selection_round.leader, *selection_round.gaps):

@@ -148,10 +148,10 @@ class FoldPruner:
             return False
         best_means = np.array([means_of_best[fold] for fold in folds])
         trial_means = np.array([means_of_trial[fold] for fold in folds])
-        best_users, trial_users = self._user_scores_of_both(best, trial, folds)
+        best_user_scores, trial_user_scores = self._user_scores_of_both(best, trial, folds)
         contenders = [
-            Scores(name="best", folds=best_means, users=best_users),
-            Scores(name="trial", folds=trial_means, users=trial_users),
+            Scores(name="best", folds=best_means, users=best_user_scores),
+            Scores(name="trial", folds=trial_means, users=trial_user_scores),
         ]
         # A set of folds is a number with one bit per fold: here every bit is 1.
         all_folds = (1 << len(folds)) - 1
@@ -216,15 +216,16 @@ class FoldPruner:
         scores_of_folds = self._fold_scores_of_both(best, trial, folds)
         if scores_of_folds is None:
             return None, None
+        # A row per fold, a column per user.
         shape = (len(folds), len(self._column_of_user))
-        users_of_best = np.full(shape, np.nan)
-        users_of_trial = np.full(shape, np.nan)
+        user_scores_of_best = np.full(shape, np.nan)
+        user_scores_of_trial = np.full(shape, np.nan)
         for row, (scores_of_best, scores_of_trial) in enumerate(scores_of_folds):
             # Both trials have the same users in a fold, as `_fold_scores_of_both` has checked.
             columns = self._columns_of_digest[scores_of_trial.users_digest]
-            users_of_best[row, columns] = scores_of_best.values
-            users_of_trial[row, columns] = scores_of_trial.values
-        return users_of_best, users_of_trial
+            user_scores_of_best[row, columns] = scores_of_best.values
+            user_scores_of_trial[row, columns] = scores_of_trial.values
+        return user_scores_of_best, user_scores_of_trial
 
     def _fold_scores_of_both(
         self,

@@ -695,6 +695,7 @@ class Selection:
             return self._next_counts_by_worth(comparison, undecided)
         leader_folds = comparison.leader_folds
         counts = self._counts
+        # They are near the leader if folds add no noise to what users show.
         near = self._near_leader(comparison, undecided)
         if near:
             # A difference is over folds that both have. While all near ones have fewer than the
@@ -770,6 +771,7 @@ class Selection:
             comparison: With the leader.
             expected_losses: By passing over each of the others, in units of the score.
         """
+        # With a budget alone no loss is allowed, so that all of the budget is used.
         allowed_loss = (self._terms.expected_loss or 0.0) * comparison.leader_mean
         passed_over = []
         # Whichever of them is the best, no more is lost than the sum of their losses.

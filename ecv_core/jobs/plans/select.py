@@ -592,7 +592,7 @@ def missing_fold_error(
         index: The fold that is needed.
         folds: The folds that are there.
     """
-    if index in folds:
+    if index in folds:  # the fold is there, but without the users' scores that are compared
         return InputError(
             f"'{name}' was reported as one number per fold, and a selection compares users' "
             "scores; track it again, and report user -> score or recommendations"

@@ -71,6 +71,7 @@ def paired_p_values(user_scores: NDArray[np.floating]) -> Floats:
     p_values = []
     for fold in range(folds):
         scores = user_scores[:, fold]
+        # A user without a score in this fold has to be so for every configuration.
         missing = np.isnan(scores)
         if (missing != missing[0]).any():
             raise InputError(

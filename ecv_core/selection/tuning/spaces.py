@@ -37,10 +37,10 @@ def space_of(
             value that is there twice, or a space of fewer than two configurations.
     """
     space: dict[str, tuple[ParamValue, ...]] = {}
+    if name is None and not grid:
+        name = "default"
     if name is not None:
         space.update(_declared_space(algorithm, name))
-    elif not grid:
-        space.update(_declared_space(algorithm, "default"))
     for parameter, values in grid.items():
         space[parameter] = _checked_values(algorithm, parameter, values)
     size = size_of(space)
