@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.testing.v1 import AppTest
-from tests.access.test_acting import everything
 
 from ecv_core.fold.spec import make_spec
 from ecv_core.records.run import RunState
 from ecv_core.store.plans import SELECTION, STUDY, PlannedRun, keep_plan
 from ecv_core.store.store import Store
+from tests.access.test_run_actions import everything
 from tests.pages.conftest import WHO, fold_result
 from tests.pages.test_modes import EASE, SPEC, a_run, opened
 
