@@ -264,7 +264,7 @@ def test_with_three_places_a_tuning_and_its_selection_are_those_of_one(tmp_path:
         )
         tuned = tune(store, tuning, executor=executor)
         found.append(
-            (tuned.best_index, tuned.selection.folds_needed, tuned.selection.played.verdict)
+            (tuned.best_index, tuned.selection.folds_needed, tuned.selection.result.verdict)
         )
         assert {len(run.folds) for run in store.runs()} == {5}
     assert found[0] == found[1]
