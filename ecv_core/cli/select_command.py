@@ -186,17 +186,6 @@ def _check_no_folds(options: argparse.Namespace) -> None:
             )
 
 
-def _check_no_replay(options: argparse.Namespace) -> None:
-    """Refuse options of scores that are there, beside folds that are computed."""
-    if options.orders is not None:
-        raise InputError("--orders replays scores that exist; give --scores FILE or --recorded")
-    if options.higher_is_better is not None:
-        raise InputError(
-            f"{LOWER} and {HIGHER} belong to --scores; a metric has its own direction, so leave "
-            "them out"
-        )
-
-
 def _select_live(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
     """The folds that it takes, in this very process."""
     from tqdm import tqdm
@@ -205,7 +194,13 @@ def _select_live(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
     from ecv_core.jobs.plans import select as selections
     from ecv_core.store.store import open_store
 
-    _check_no_replay(options)
+    if options.orders is not None:
+        raise InputError("--orders replays scores that exist; give --scores FILE or --recorded")
+    if options.higher_is_better is not None:
+        raise InputError(
+            f"{LOWER} and {HIGHER} belong to --scores; a metric has its own direction, so leave "
+            "them out"
+        )
     dataset = options.words[0]
     store = open_store()
     contenders = selections.named_contenders(
