@@ -7,7 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 from pages.shared.address.link import drop_infinite_numbers
-from pages.shared.address.navigation import account_page, look
+from pages.shared.address.navigation import account_page, draw_common_parts
 from pages.shared.live.person import admit
 from pages.shared.live.phones import show_phones
 from pages.shared.live.running import draw_running_bar
@@ -40,24 +40,27 @@ _SECTIONS = {
 
 
 def main() -> None:
-    """The page that is asked for."""
+    """Draw the page that is asked for, with what every page has around it."""
     st.set_page_config(page_icon=str(_PICTURES / "icon.svg"), layout="wide")
     st.logo(str(_PICTURES / "logo.svg"), size="large")
-    look()
-    drop_infinite_numbers()
+    draw_common_parts()
+    drop_infinite_numbers()  # widgets take numbers from the address, and fail on infinite ones
     if not admit():
+        # The menu may still be there from before a sign-in ended; this hides it.
         st.navigation(_menu(), position="hidden")
         return
     page = st.navigation(_menu(), position="top")
     draw_running_bar(page)
+    # This panel lets the phones of a lecture's audience join. Learn always offers it, other pages
+    # while one presents or a lecture goes on.
     show_phones(is_learn_page=page.url_path == "learn")
-    with _drawing():
+    with _marked_as_being_drawn():
         page.run()
 
 
 @contextmanager
-def _drawing() -> Iterator[None]:
-    """Marks the page as being drawn: its parts ask for nothing meanwhile, see watch.js."""
+def _marked_as_being_drawn() -> Iterator[None]:
+    """Inside, the page has a mark, and while watch.js sees it, parts ask for no new drawing."""
     with st.container(key="drawing"):
         mark = st.empty()
     mark.html("<span data-ecv-drawing></span>")

@@ -23,6 +23,8 @@ from ecv_core.figures.palette import (
 
 _LANE_HEIGHT = 46
 """Pixels."""
+_TITLE_SIZE = 15
+"""Pixels of the type of a lane's title."""
 _LEGEND_AND_AXIS_HEIGHT = 118
 """Pixels above and below the lanes: the legend, and the axis with its title."""
 _STATES_NOT_EVALUATED = ("close", "out", "worse", "placed", "waiting")
@@ -97,9 +99,12 @@ def _figure_of_step(rows: pd.DataFrame, span: Span, colours: Palette) -> go.Figu
     layout = base_layout(colours, _LEGEND_AND_AXIS_HEIGHT + _LANE_HEIGHT * len(rows))
     # This line is at the leader, from whom all distances are counted.
     figure.add_vline(x=0, line={"color": colours.mean, "width": 2, "dash": "dot"})
-    looks: Looks = {"gridcolor": colours.grid, "fixedrange": True}
     distance_axis = plain_axis(
-        "behind the leader, % of its mean", standoff=8, range=list(span), **looks
+        "behind the leader, % of its mean",
+        standoff=8,
+        range=list(span),
+        gridcolor=colours.grid,
+        fixedrange=True,
     )
     lane_axis = {"range": [-len(rows) + 0.5, 0.75], "visible": False, "fixedrange": True}
     layout["legend"] |= {"itemclick": False, "itemdoubleclick": False}
@@ -182,15 +187,26 @@ def _lane_title(row: pd.Series[Any], colours: Palette) -> Looks:
     """Name and state of a contender, above its lane; a phone has no room for more than a clause."""
     # What is said of a contender, such as 'close after 1 fold: ...; not shown for new data', may be
     # too long for a phone, so that only its first clause stands here.
-    state, _, _further_clauses = row["says"].partition(";")
-    text = f"<b>{row['contender']}</b> · {state}"
+    first_clause, _, _further_clauses = row["says"].partition(";")
+    text = f"<b>{row['contender']}</b> · {first_clause}"
     colour = colours.ink
     if row["state"] in _STATES_NOT_EVALUATED:
-        text = f"{row['contender']} · {state}"
+        text = f"{row['contender']} · {first_clause}"
         colour = colours.muted
-    place = {"xref": "paper", "x": 0, "xanchor": "left", "align": "left"}
-    place |= {"yref": "y", "y": row["height"], "yshift": 17}
-    return note(text, 15, colour, bgcolor=colours.ground, borderpad=0, **place)
+    return note(
+        text,
+        _TITLE_SIZE,
+        colour,
+        bgcolor=colours.ground,
+        borderpad=0,
+        xref="paper",
+        x=0,
+        xanchor="left",
+        align="left",
+        yref="y",
+        y=row["height"],
+        yshift=17,
+    )
 
 
 def _state_colour(state: str, colours: Palette) -> str:

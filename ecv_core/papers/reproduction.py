@@ -227,10 +227,9 @@ def _cells(part: PaperPart) -> Iterator[PaperCell]:
 
 
 def _our_value(part: PaperPart, row: str, column: str) -> Value | None:
-    """Ours of one cell: a number or words; None where there is none.
-
-    A cell of a table that is worked out goes before what is written beside the row.
-    """
+    """Ours of one cell: a number or words; None where there is none."""
+    # The file may have words of ours for a row, which hold for all its columns. A table that is
+    # worked out has cells for some columns, and there they go before the words.
     value: Any = part.our_words.get(row)
     if part.our_table:
         tables_of_paper = OUR_TABLES[part.paper]()

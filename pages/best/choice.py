@@ -123,9 +123,11 @@ def _set_box_from_address(labels: Mapping[str, str]) -> str:
                 "removed, or belongs to another installation. Pick one below, or start one."
             )
     st.session_state[_PICKED_IN_BOX] = selection
+    # An address without a name stands for the usual selection, so then none is written into it: the
+    # session alone remembers what is shown. Any other selection `open_selection` writes into both.
     if name_in_address or selection != usual:
         open_selection(selection)
-    else:  # an address without a name stands for the usual selection, so none is written into it
+    else:
         st.session_state[_LAST_SHOWN] = selection
     return selection
 
@@ -136,7 +138,7 @@ def is_own(selection: str) -> bool:
 
 
 def open_selection(selection: str) -> None:
-    """Make the address name it; call it before the page is drawn anew."""
+    """Have the address name it and the session remember it; call it before the page is drawn."""
     if st.session_state.get(_LAST_SHOWN, selection) != selection:
         st.query_params.pop("fold", None)  # it names a round of the selection that was shown before
     st.session_state[_LAST_SHOWN] = selection

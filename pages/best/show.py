@@ -157,7 +157,7 @@ def selection_answer(selection: ShownSelection) -> Answer:
     headline, _, reason = verdict_in_sight.partition(": ")
     sentences = [leader_sentence(selection)]
     if reason:
-        sentences.append(f"{reason[:1].upper()}{reason[1:]}{_winner_edge_words(selection)}")
+        sentences.append(f"{reason[:1].upper()}{reason[1:]}{_edge_of_grid_words(selection)}")
     folds = [fold for run in selection.runs for fold in run.folds]
     energy = energy_words(folds, inflated_energy_words(selection.runs))
     explanation = captions(escaped(rest_of_verdict), _certainty_words(selection.terms))
@@ -286,13 +286,15 @@ def _draw_player(sentences: Sequence[str], *, version: str, autoplay: bool) -> N
 
 
 def _draw_lanes(selection: ShownSelection, sentences: Sequence[str]) -> None:
-    """The lanes and the sentence of the round at which the slider or the player is.
+    """A lane for each contender, and above them a sentence; both follow the slider or the player.
 
     Args:
         selection: Whose rounds they are.
         sentences: What happened before the first round, and in each.
     """
     frame = selection.frame()
+    # The browser gets the sentences and figures of all rounds, and shows those of the round at
+    # which the slider or the player is.
     with st.container(key="best-moment"):
         slider_numbers(_SLIDER, key="best-sentence", sentences=sentences)
     make_steps = partial(selection_steps, frame, sentences)
@@ -442,8 +444,8 @@ def show_scores_file(question: Question) -> None:
 # A selection among configurations of one algorithm: what its parameters have to do with it.
 
 
-def _winner_edge_words(selection: ShownSelection) -> str:
-    """What `edge_words` says of the winner; nothing where contenders are no search space."""
+def _edge_of_grid_words(selection: ShownSelection) -> str:
+    """That the winner has the smallest or the largest value tried of a parameter; else empty."""
     if not selection.decided:
         return ""
     configurations = varied_parameters([contender.name for contender in selection.contenders])

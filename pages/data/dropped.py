@@ -86,6 +86,7 @@ def correct_layout(token: str, plain: PlainFile) -> Layout | None:
     recognised = _recognise(token, plain)
     # This layout was kept when the page was last drawn, in this visit or an earlier one.
     kept_layout = own.kept_layout(token)
+    # The widgets begin with what was chosen in them then, else with what was recognised.
     layout = _correct_form(token, recognised.layout, kept_layout or recognised.layout)
     # Another form than the recognised one gives other columns and rows.
     if layout != recognised.layout:
@@ -94,7 +95,7 @@ def correct_layout(token: str, plain: PlainFile) -> Layout | None:
     # Whether bots are left out is kept as it is: a button further down corrects it.
     if kept_layout is not None:
         layout = replace(layout, without_bots=kept_layout.without_bots)
-    layout = _offer_to_leave_out(token, replace(recognised, layout=layout), kept_layout)
+    layout = _offer_to_leave_out_rows(token, replace(recognised, layout=layout), kept_layout)
     own.keep_layout(token, layout)
     _show_preview(replace(recognised, layout=layout))
     for role in layout.missing:
@@ -243,7 +244,9 @@ def _correct_roles(token: str, recognised: Recognised, kept_layout: Layout | Non
     return replace(corrected, unit=unit)
 
 
-def _offer_to_leave_out(token: str, recognised: Recognised, kept_layout: Layout | None) -> Layout:
+def _offer_to_leave_out_rows(
+    token: str, recognised: Recognised, kept_layout: Layout | None
+) -> Layout:
     """A switch for each column of ratings or quantities that is 0 or less in some rows.
 
     Args:

@@ -32,7 +32,7 @@ with page():
     if choice.systems:
         rules = tuple(RULES)
         explored = explore_systems(choice.systems, promise.within_percent, rules)
-        advice = advise(explored, promise.share, rules)
+        advice = advise(explored, promise.share_of_orders, rules)
         show_answer(explored, advice, choice)
         write_link(explored)
         alpha_slider(explored.alphas, explored.alpha_at_start)

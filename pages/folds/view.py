@@ -66,8 +66,8 @@ class Promise(NamedTuple):
 
     within_percent: float
     """The acceptable difference to the k-fold mean."""
-    share: float
-    """Of the orders of the folds, in (0, 1]."""
+    share_of_orders: float
+    """Of the orders of the folds, the share that has to end within that; in (0, 1]."""
 
 
 def ask_promise() -> Promise:
@@ -110,15 +110,15 @@ def ask_promise() -> Promise:
 @st.cache_resource(
     show_spinner=False, max_entries=64, hash_funcs={Explored: attrgetter("cache_key")}
 )
-def advise(explored: Explored, share: float, rules: tuple[str, ...]) -> FoldsAdvice:
+def advise(explored: Explored, share_of_orders: float, rules: tuple[str, ...]) -> FoldsAdvice:
     """Every option that keeps the promise, and which rules keep it at no setting.
 
     Streamlit keeps it: checking every rule on every dataset takes a good part of a page.
 
     Args:
         explored: The curves of every rule.
-        share: The share of the orders of the folds, in (0, 1], that have to end within the
-            difference.
+        share_of_orders: The share of the orders of the folds, in (0, 1], that have to end within
+            the difference.
         rules: Ids of all registered rules: with another one the advice is worked out anew.
     """
     # `rules` is only part of the cache's key, so that a rule that is registered later is advised
@@ -130,7 +130,9 @@ def advise(explored: Explored, share: float, rules: tuple[str, ...]) -> FoldsAdv
         RuleCurve(rule=PAPERS_RULE, curves=curve_of_system),
         *explored.curves_of_other_rules,
     ]
-    return decide(explored.systems, candidates, within_percent=within_percent, share=share)
+    return decide(
+        explored.systems, candidates, within_percent=within_percent, share=share_of_orders
+    )
 
 
 def show_answer(explored: Explored, advice: FoldsAdvice, choice: ChosenSystems) -> None:

@@ -69,9 +69,10 @@ def _draw_picture(
         metric=metric,
         confidence=CONFIDENCE,
     )
-    span = _span(guide_run, intervals)
+    score_span = _score_span(guide_run, intervals)
     # The list of figures begins with the one before the first fold. Those without an interval are
-    # left out here, and the steps have to count the figures that remain.
+    # left out here. A step names its figure by its number in the list, which is then lower by as
+    # many as were left out.
 
     def draw(*, dark: bool) -> list[go.Figure]:
         figures = efold_figures(
@@ -79,7 +80,7 @@ def _draw_picture(
             dark=dark,
             height=_HEIGHT,
             type_scale=FIGURE_1_SCALE,
-            span=span,
+            span=score_span,
         )
         return figures[_FIRST_WITH_INTERVAL:]
 
@@ -107,8 +108,8 @@ def _draw_picture(
     )
 
 
-def _span(guide_run: Guide, intervals: Sequence[MeanInterval]) -> Span:
-    """Of the axis: every interval is in the chart, that of two scores too, which is the widest."""
+def _score_span(guide_run: Guide, intervals: Sequence[MeanInterval]) -> Span:
+    """Of the axis of scores: every interval is in the chart, even the widest, of two scores."""
     ends = guide_run.scores.tolist()
     for interval in intervals:
         ends += [interval.low, interval.high]

@@ -78,8 +78,14 @@ def show() -> None:
 
 
 def _draw_save_menu(guide_run: Guide, draws: int) -> None:
-    """The menu that saves the draws, one after the other, as steps."""
+    """The menu that saves the draws, one after the other, as steps.
+
+    Args:
+        guide_run: The run whose folds are drawn.
+        draws: How many are on the page; each draw takes all folds in a random order.
+    """
     saved_draws = max(draws, _SAVED_DRAWS)
+    # It has a row for each fold of each draw: `mean` is that of the first `n` folds of the draw.
     frame = draws_frame(guide_run.scores, saved_draws)
     k_fold_mean = float(guide_run.scores.mean())
     first_means = frame.loc[frame["n"] == 1, "mean"]

@@ -39,6 +39,8 @@ def show() -> None:
     guide_run = guide()
     all_moments = moments_in_order(guide_run.scores, range(guide_run.k))
     alpha_slider(ALPHAS, USUAL_ALPHA, key=KEY, name=SLIDER)
+    # The browser gets the numbers of every alpha and shows those of the slider's: a sentence above
+    # the picture, and numbers below it. So nothing here needs to know at which alpha it stands.
     numbers = _rule_numbers(all_moments)
     slider_numbers(SLIDER, key="learn-rule-numbers-said", sentences=numbers.sentences)
     _draw_picture(guide_run, all_moments, numbers.sentences)

@@ -215,15 +215,14 @@ def _draw_while_active(
     topic_kind: str = FOLDS,
     foreground_topics: Sequence[str] = (),
 ) -> None:
-    """Draw something of the shown run, and again as it changes for as long as a run is active.
+    """Draw something of the run that `shown_run` picks, and again while any of the runs is active.
 
     Args:
         draw: Draws it.
         runs: Those that the address names.
         key: As of `draw_live`.
-        topic_kind: What of these runs it shows.
-        foreground_topics: As of `draw_live`: what else it shows, which a page in the background
-            does not follow.
+        topic_kind: The kind of topic of these runs that it shows, such as their folds.
+        foreground_topics: More topics that it shows, of any kind; as of `draw_live`.
     """
     if not _any_active(runs):
         draw(shown_run(runs))
@@ -234,6 +233,7 @@ def _draw_while_active(
     def draw_shown_run() -> None:
         draw(shown_run(opened.runs_to_draw()))
 
+    # It follows all runs: once the shown one has ended, `shown_run` may pick another.
     topics = [topic(topic_kind, ids_of(runs))]
     draw_live(draw_shown_run, key=key, topics=topics, foreground_topics=foreground_topics)
 

@@ -340,7 +340,7 @@ def fill_form(spec: RunSpec, algorithms: list[str]) -> None:
     state[SPLIT_OF_K] = spec.split
     state[TASK_OF_METRIC] = spec.task
     state.update(rule_values(spec))
-    if computed_here(spec):
+    if computed_here(spec):  # it is not tracked, and its algorithm is installed
         _fill_parameters(spec.algorithm, ALGORITHMS[spec.algorithm].with_defaults(spec.params))
     _fill_parameters(parameters_owner(spec.split), dict(spec.split_params))
 

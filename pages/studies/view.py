@@ -119,22 +119,22 @@ def _show_figures(runs: Sequence[RunRecord], specs: Sequence[RunSpec]) -> None:
         # The table of scores marks these runs with the same sign.
         words += f", {len(picked_runs) - len(whole_runs)} of them ended early †"
     line.markdown(words)
-    scores = scores_frame(picked_runs)
+    scores_table = scores_frame(picked_runs)
     if whole_runs:
         systems = systems_of(whole_runs)
         # Ranks take longest, so they are made only in their tab.
         study = summary_of(systems, ranked=False)
-        draw_slider(study, partial(_show_at_alpha, study, systems, whole_runs, scores))
+        draw_slider(study, partial(_show_at_alpha, study, systems, whole_runs, scores_table))
     elif picked_runs:
         st.info(_NOT_YET)
-        show_scores(scores)
+        show_scores(scores_table)
 
 
 def _show_at_alpha(
     study: Summary,
     systems: list[Scores],
     runs: Sequence[RunRecord],
-    scores: pd.DataFrame,
+    scores_table: pd.DataFrame,
     alpha: float,
 ) -> None:
     """The answer at this alpha, and its pictures behind tabs, made when they are opened.
@@ -143,16 +143,17 @@ def _show_at_alpha(
         study: The study, without ranks.
         systems: Its runs as systems.
         runs: Its runs, all of them whole.
-        scores: The scores of these runs, and of those that ended early.
+        scores_table: As of `scores_frame`, of these runs and of those that ended early.
         alpha: The one of the slider.
     """
     specs = [run.spec for run in runs]
 
     def draw_rules() -> None:
-        show_rules(study, _rules_frame(study.fingerprint, tuple(RULES), study))
+        show_rules(study, _rules_frame(study, tuple(RULES)))
 
     def draw_ranks() -> None:
-        show_ranks(summary_of(systems), scores)
+        # `study` has no ranks, so the summary is made again, with them.
+        show_ranks(summary_of(systems), scores_table)
 
     def describe() -> Description:
         return describe_study(study.cells, runs, machine_and_versions(runs), alpha=alpha)
@@ -160,11 +161,11 @@ def _show_at_alpha(
     show_headline(study, specs)
     draw_tabs(
         {
-            "Difference": partial(show_differences, study, scores),
-            "Folds used": partial(show_stops, study, scores),
+            "Difference": partial(show_differences, study, scores_table),
+            "Folds used": partial(show_stops, study, scores_table),
             "Ranks": draw_ranks,
             "Rules": draw_rules,
-            "Scores": partial(show_scores, scores),
+            "Scores": partial(show_scores, scores_table),
         },
         key="study-part",
     )
@@ -222,12 +223,16 @@ def summary_of(systems: list[Scores], *, ranked: bool = True) -> Summary:
     return summary(systems, ranked=ranked)
 
 
-@st.cache_data(show_spinner="Comparing the rules ...", max_entries=24)
-def _rules_frame(fingerprint: str, rules: tuple[str, ...], _study: Summary) -> pd.DataFrame:
-    """Every rule beside the paper's, which Streamlit keeps by all arguments but the last."""
+@st.cache_data(
+    show_spinner="Comparing the rules ...",
+    max_entries=24,
+    hash_funcs={Summary: attrgetter("fingerprint")},
+)
+def _rules_frame(study: Summary, rules: tuple[str, ...]) -> pd.DataFrame:
+    """Every rule beside the paper's, which Streamlit keeps."""
     # `rules` is only part of the cache's key, so that a rule that is registered later is compared
     # too.
-    systems = _study.tradeoff.systems
-    return _study.rules(
+    systems = study.tradeoff.systems
+    return study.rules(
         curves_by_rule(user_rule_curves(system, WITHIN_PERCENT) for system in systems)
     )

@@ -37,7 +37,7 @@ _menu = component(__file__, "ecv_menu", html="", js=["menu.js"])
 _press = component(__file__, "ecv_press_link", html="", js=["press_link.js"])
 
 
-def look() -> None:
+def draw_common_parts() -> None:
     """What every page has besides its own; call once per run of the app. Its style is look.css."""
     link_button()
     presentation()

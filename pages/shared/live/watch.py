@@ -51,18 +51,21 @@ def draw_live(
 
     def draw_and_listen() -> None:
         nonlocal is_first_drawing
-        # These values stay if the database cannot be read below. No topic has an empty version, so
-        # the browser asks for a new drawing once the database can be read.
+        # These values stay if the database cannot be read below. The browser compares versions with
+        # those of the server, which are never empty: so it asks for a new drawing once the database
+        # can be read.
         moment = time.monotonic()
         version_of_topic = dict.fromkeys((*topics, *foreground_topics), "")
-        tokens: list[str] = []  # `draw` adds to them, where it calls `shared_entries`
+        # Where `draw` calls `shared_entries`, that adds the token of a feed to this list.
+        tokens: list[str] = []
         with errors_as_sentences():  # where the database cannot be read, this shows the error
             if is_first_drawing:
                 # The whole page is drawn from this activity.
                 activity = watch().drawn_activity()
             else:
-                # The beginning of a page keeps out whoever may not see it. A part that is drawn
-                # anew by itself has to check this, and the page, drawn anew, says so.
+                # A page, as it begins, turns away whoever may not see it. A part that is drawn anew
+                # by itself skips that beginning. So it checks the person itself, and leaves the
+                # refusal to the page, which is drawn anew.
                 if who().role is PersonRole.NOBODY:
                     st.rerun()
                 activity = watch().newest_activity()
