@@ -240,8 +240,10 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     elif words and not words[0].startswith("-"):
         raise UnknownName("command", words[0], COMMANDS)
     parser, _ = command_line(names)
+    # `--score -1e-05` is parsed as `--score=-1e-05`.
     options = parser.parse_args(_with_joined_numbers(words))
     if hasattr(options, "folds"):
+        # `--folds 5` becomes `-k 5`; `--folds folds.csv` names a file, and stays.
         _move_number_of_folds_to_k(options)
     return options
 
@@ -255,7 +257,6 @@ def _with_joined_numbers(words: Sequence[str]) -> list[str]:
 
     Apart, argparse takes -1e-05, as programs print small numbers, for an option.
     """
-    # Argparse would take a negative number such as -1e-05 for an option of its own.
     joined: list[str] = []
     for word in words:
         if joined and _OPTION.fullmatch(joined[-1]) and _NEGATIVE_NUMBER.fullmatch(word):

@@ -246,7 +246,7 @@ def settings_of_folds(options: argparse.Namespace, dataset: str, task: Task) -> 
 # Where folds are computed, which every command that computes some has.
 
 
-def add_place(parser: argparse.ArgumentParser) -> None:
+def add_executor_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that say where folds are computed."""
     parser.add_argument(
         "--on",
@@ -305,7 +305,7 @@ def use_meters(options: argparse.Namespace) -> None:
 
 @contextmanager
 def executor_of(options: argparse.Namespace, *, no_energy: bool) -> Iterator[Executor]:
-    """The executor that the options of `add_place` ask for; it ends with the block.
+    """The executor that the options of `add_executor_options` ask for; it ends with the block.
 
     Args:
         no_energy: Whether nothing is metered, so that several folds can be computed at once.
@@ -344,8 +344,11 @@ def showing_phase(bar: tqdm[Any]) -> Progress:
     return show
 
 
-def save_attempts() -> SaveAttempts:
-    """For `Callbacks.trouble`: it says above the bars what cannot be saved."""
+def warning_of_failed_saves() -> SaveAttempts:
+    """What says above the bars what cannot be saved, and ends the command after a while.
+
+    It is called as `Callbacks.trouble`.
+    """
     from tqdm import tqdm
 
     from ecv_core.jobs.plan_runs import SaveAttempts

@@ -17,17 +17,17 @@ from ecv_core.cli.options import (
     ALGORITHM,
     DATASET,
     OF_MACHINE,
+    add_executor_options,
     add_json,
-    add_place,
     add_rule_params,
     add_setting,
     add_settings,
     executor_of,
     named_values,
     rule_params_from_options,
-    save_attempts,
     showing_phase,
     values_of,
+    warning_of_failed_saves,
 )
 from ecv_core.cli.select_command import add_selection_options, shared_settings
 from ecv_core.figures.words import counted, metric_label
@@ -84,7 +84,7 @@ def study_options(parser: argparse.ArgumentParser) -> None:
     add_setting(parser, "seed")
     add_setting(parser, "rule", help=_STOPS)
     add_rule_params(parser)
-    add_place(parser)
+    add_executor_options(parser)
     add_settings(parser, OF_MACHINE)
     parser.add_argument(
         "--folder",
@@ -161,6 +161,8 @@ def _compute_study(store: Store, cells: Sequence[Cell], options: argparse.Namesp
             # A cell that was computed has its run.
             assert cell.run is not None
             if cell.run.state is RunState.FINISHED:
+                # Of a run that is recorded, its file is named. Others are only in the database, so
+                # that their result is shown.
                 tqdm.write(f"{cell.path or _result_line(cell.run)}", file=sys.stdout)
             else:
                 failures.append(f"{_name(cell.spec)}: {cell.run.error or cell.run.state}")
@@ -171,7 +173,7 @@ def _compute_study(store: Store, cells: Sequence[Cell], options: argparse.Namesp
                 cells,
                 executor=executor,
                 speculate=options.speculate,
-                callbacks=Callbacks(fold=show_fold, trouble=save_attempts()),
+                callbacks=Callbacks(fold=show_fold, trouble=warning_of_failed_saves()),
                 on_end=show_end,
                 more_metrics=more_metrics,
             )
@@ -297,7 +299,9 @@ def tune_command(options: argparse.Namespace) -> None:
         executor_of(options, no_energy=options.no_energy) as executor,
     ):
         callbacks = Callbacks(
-            fold=lambda run: bar.update(1), trouble=save_attempts(), progress=showing_phase(bar)
+            fold=lambda run: bar.update(1),
+            trouble=warning_of_failed_saves(),
+            progress=showing_phase(bar),
         )
         tuned = tune(
             store, plan, executor=executor, speculate=options.speculate, callbacks=callbacks

@@ -13,17 +13,17 @@ from ecv_core.cli import say, write_json
 from ecv_core.cli.options import (
     DATASET,
     OF_SPLITS,
+    add_executor_options,
     add_fold_options,
     add_json,
-    add_place,
     add_settings,
     executor_of,
     named_values,
     rule_params_from_options,
-    save_attempts,
     settings_of_folds,
     showing_phase,
     values_of,
+    warning_of_failed_saves,
 )
 from ecv_core.figures.words import (
     counted,
@@ -73,7 +73,7 @@ def run_options(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="Compute every fold, even if it has been computed before.",
     )
-    add_place(parser)
+    add_executor_options(parser)
     parser.add_argument(
         "--resume",
         action="store_true",
@@ -114,11 +114,13 @@ def run_command(options: argparse.Namespace) -> None:
 
     store = open_store()
     interrupt_abandoned_runs(store)
+    # A program that loses its database while it computes saves its folds in a file beside it.
     import_rescued_runs(store)
     if options.resume:
         interrupted_run = _interrupted_run(store, spec)
         if interrupted_run is not None:
             return continue_run(store, interrupted_run, options)
+    # With `anew`, folds that another run has already are computed once more.
     (run_id,) = store.create([spec], owner=this_process(), anew=options.anew)
     compute_run(store, store.run(run_id), options)
 
@@ -158,7 +160,7 @@ def compute_run(store: Store, run: RunRecord, options: argparse.Namespace) -> No
 
     Args:
         run: The run; one of a selection takes the selection to its end.
-        options: Those of `add_place`, and where its JSON goes.
+        options: Those of `add_executor_options`, and where its JSON goes.
     """
     from tqdm import tqdm
 
@@ -180,7 +182,9 @@ def compute_run(store: Store, run: RunRecord, options: argparse.Namespace) -> No
             if run.doubt:
                 tqdm.write(run.doubt, file=sys.stderr)
 
-        callbacks = Callbacks(fold=show_fold, trouble=save_attempts(), progress=showing_phase(bar))
+        callbacks = Callbacks(
+            fold=show_fold, trouble=warning_of_failed_saves(), progress=showing_phase(bar)
+        )
         with executor_of(options, no_energy=spec.no_energy) as executor:
             plan, plan_runs = plan_of(store, run, callbacks, speculate=options.speculate)
             drive(plan, plan_runs, executor)
@@ -194,7 +198,10 @@ def compute_run(store: Store, run: RunRecord, options: argparse.Namespace) -> No
 
 
 def _cost_of_cheap_model(folds: Sequence[FoldResult]) -> str:
-    """What the folds of a cheap model cost, which is no part of what the run itself cost."""
+    """What the folds of a cheap model cost, which is no part of what the run itself cost.
+
+    A cheap model, such as `popular`, runs all k folds, and its scores correct the run's mean.
+    """
     count = counted(len(folds), "fold")
     if all(fold.energy.source == "none" for fold in folds):
         return f"{count}, not metered"

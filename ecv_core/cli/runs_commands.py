@@ -6,7 +6,7 @@ import argparse
 from dataclasses import replace
 
 from ecv_core.cli import program, write_answer
-from ecv_core.cli.options import ANY_RUN, RUN, add_json, add_place
+from ecv_core.cli.options import ANY_RUN, RUN, add_executor_options, add_json
 from ecv_core.cli.run_command import continue_run, summary
 from ecv_core.figures.words import counted, is_or_are
 from ecv_core.fold import check_data
@@ -37,7 +37,7 @@ def resume_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--full", action="store_true", help="Also compute the folds after the stop."
     )
-    add_place(parser)
+    add_executor_options(parser)
     add_json(parser)
 
 

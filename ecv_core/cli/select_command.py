@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Any
 from ecv_core.cli import write_answer
 from ecv_core.cli.options import (
     OF_MACHINE,
+    add_executor_options,
     add_fold_options,
     add_json,
-    add_place,
     add_setting,
     add_settings,
     executor_of,
     named_values,
-    save_attempts,
     settings_of_folds,
     showing_phase,
     values_of,
+    warning_of_failed_saves,
 )
 from ecv_core.cli.score_file import (
     HIGHER,
@@ -61,6 +61,13 @@ if TYPE_CHECKING:
 
 
 def add_selection_options(parser: argparse.ArgumentParser, **seed_options: Any) -> None:  # noqa: ANN401
+    """Add the options that `select` and `tune` have in common.
+
+    Args:
+        parser: The parser of one of them.
+        seed_options: How its --seed differs from that of other commands: arguments of
+            `add_argument`, such as its default and its help.
+    """
     parser.add_argument(
         "--indifference",
         type=float,
@@ -76,7 +83,7 @@ def add_selection_options(parser: argparse.ArgumentParser, **seed_options: Any) 
         "-n", type=int, default=10, help="Length of the recommendation list. Default: 10."
     )
     add_fold_options(parser, **seed_options)
-    add_place(parser)
+    add_executor_options(parser)
     add_settings(parser, OF_MACHINE)
     add_json(parser)
 
@@ -216,7 +223,7 @@ def _select_live(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
         executor_of(options, no_energy=options.no_energy) as executor,
     ):
         # Trouble is a finished fold that cannot be saved: each attempt is told above the bar.
-        callbacks = Callbacks(trouble=save_attempts(), progress=showing_phase(bar))
+        callbacks = Callbacks(trouble=warning_of_failed_saves(), progress=showing_phase(bar))
         selection_id, state = selections.compute_selection(
             store,
             contenders,

@@ -17,7 +17,7 @@ _MISSING = _WORDS_FOR_MISSING.split()
 _SECONDS_A_DAY = 86400
 _EXCEL_DAYS_TO_1970 = 25569
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?$"
-_LONGEST_NUMBER = 64
+_LONGEST_NUMBER_OR_DATE = 64
 _DECIMAL_COMMA = r"^([+-]?\d*),(\d+)$"
 _COMMA_NOT_OF_THOUSANDS = r"^([+-]?\d*),(\d{1,2}|\d{4,})$"
 """Where commas separate columns: '1,234' may be a thousand, '3,5' is none."""
@@ -58,7 +58,7 @@ def read_numbers(values: pa.Array, *, decimal_comma: bool = False) -> Floats:
         values: Numbers, or texts.
         decimal_comma: Whether '1,234' is less than two; '3,5' is three and a half anyway.
     """
-    values = _decode_and_cut(values, _LONGEST_NUMBER)
+    values = _decode_and_cut(values, _LONGEST_NUMBER_OR_DATE)
     if pa.types.is_string(values.type):
         column = _parse_numbers(pc.utf8_trim_whitespace(values), decimal_comma=decimal_comma)
     else:
@@ -136,9 +136,14 @@ def _seconds_of_moments(values: pa.Array) -> Floats:
 
 
 def _seconds_of_dates(values: pa.Array, unit: TimeUnit) -> Floats:
-    """Of dates that are written as texts, or as numbers such as 20230122."""
-    texts = _decode_and_cut(values, _LONGEST_NUMBER)
-    if pa.types.is_integer(texts.type):
+    """Of dates that are written as texts, or as numbers such as 20230122.
+
+    Args:
+        values: As they are written.
+        unit: What a date has first, the year, the day or the month: ISO, DAY_FIRST or MONTH_FIRST.
+    """
+    texts = _decode_and_cut(values, _LONGEST_NUMBER_OR_DATE)
+    if pa.types.is_integer(texts.type):  # Parquet files may have 20230122 as a number.
         texts = texts.cast(pa.string())
     if not pa.types.is_string(texts.type):
         return np.full(len(texts), np.nan)

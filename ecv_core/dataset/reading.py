@@ -292,9 +292,12 @@ def _row_words(batch: Batch, row: int) -> str:
 # Ids are stored at the width of the longest one, so few long ones among many take much memory.
 
 
-_SAFE_ID_BYTES = limits.MAX_ID_BYTES // 4
-"""Bytes of the ids of all batches so far, each batch by itself. With fewer, ids of one length are
-not too many, as each takes four bytes a character later; ids of other lengths wait for the end."""
+_ID_BYTES_WITHOUT_CHECK = limits.MAX_ID_BYTES // 4
+"""With fewer bytes of ids in the batches so far, it is not checked whether they are too many.
+
+Ids of one length cannot be too many then: a character has one byte here or more, and four bytes in
+the NumPy array whose size is limited. Ids of several lengths can, which the check at the end sees.
+"""
 
 
 class _IdLimit:
@@ -302,7 +305,7 @@ class _IdLimit:
 
     def __init__(self) -> None:
         self._bytes_so_far = 0
-        self._next_check_at = _SAFE_ID_BYTES
+        self._next_check_at = _ID_BYTES_WITHOUT_CHECK
 
     def check(self, chunks: list[pa.DictionaryArray]) -> None:
         """Check the ids of the batches so far, if they may be too many.
@@ -319,11 +322,11 @@ class _IdLimit:
             return
         ids = _join_chunks(chunks).dictionary
         check_ids(ids)
-        # An id that several batches have counts once, so distinct ids reach the safe number later
-        # than the bytes so far do. A check takes time in proportion to the ids, so the next one
-        # waits until at least a quarter is added.
-        bytes_until_unsafe = _SAFE_ID_BYTES - int(ids.nbytes)
-        bytes_to_next_check = max(bytes_until_unsafe, self._bytes_so_far // 4)
+        # The bytes so far count an id once for each batch that has it, but the distinct ids joined
+        # here hold it once, so they may have far fewer bytes. A check takes time in proportion to
+        # the ids, so the next one waits until at least a quarter is added.
+        bytes_until_check_needed = _ID_BYTES_WITHOUT_CHECK - int(ids.nbytes)
+        bytes_to_next_check = max(bytes_until_check_needed, self._bytes_so_far // 4)
         self._next_check_at = self._bytes_so_far + bytes_to_next_check
 
 

@@ -194,6 +194,8 @@ def parts_sentence(parts: Sequence[EnergyPart]) -> str:
     if measured:
         measured_words = f"Meters measured only {percent_text(measured / 100, '.0f')} of it"
     share = percent_text(constant / 100, ".0f")
+    # What is left is nearly all the processor's, estimated as a power times the time as well. So
+    # the time decides what is saved, even where the share of memory is small.
     return (
         f"{measured_words}, and {share} is a constant power for memory times the time, so the "
         "energy saved mostly reflects the time saved."

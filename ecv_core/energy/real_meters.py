@@ -580,7 +580,10 @@ def _meter(
     machine_shared: bool,
     meter_names: tuple[str, ...],
 ) -> WatchedMeter:
-    """The meter of this process for runs with these settings; see `meter_for`."""
+    """The meter of this process for runs with these settings; see `meter_for`.
+
+    Each meter that is made below also asks the one before it, and adds what it measures itself.
+    """
     meter: EnergyMeter = CodeCarbonMeter(
         country_code, processor_watts=processor_watts, memory_watts=memory_watts
     )
@@ -590,6 +593,9 @@ def _meter(
     gpus = _gpus()
     if gpus is not None:
         meter = GpuMeter(meter, gpus)
+    # The power of the idle machine is remembered under this key. It is the same for any country,
+    # which only decides the emissions of a joule, and for machines that are shared, because it is
+    # measured only while nothing else runs.
     settings_key = " ".join(map(str, (processor_watts, memory_watts, *meter_names)))
     return WatchedMeter(meter, machine_shared=machine_shared, settings_key=settings_key)
 

@@ -256,10 +256,13 @@ def _saving(
     """
     if not costs or stopped_at is None:
         return _Saving()
+    # Folds that were used save nothing, even where their costs are not there.
     missing_folds = k - max(len(costs), stopped_at)
     cost_of_missing_folds = missing_folds * cost_of_next_fold(costs)
     # Folds that ran after the stop, to check it, are saved as well: they need not have run.
     amount = sum(costs[stopped_at:]) + cost_of_missing_folds
+    # Each call gives the least and the most that a fold may cost. A fold costs least by the least
+    # costs of the others, and most by their most.
     least_of_next_fold, _ = cost_range_of_next_fold(least_costs)
     _, most_of_next_fold = cost_range_of_next_fold(most_costs)
     least = sum(least_costs[stopped_at:]) + missing_folds * least_of_next_fold

@@ -532,17 +532,19 @@ class PlanRuns:
         """How long a task may take; what several runs share is shared out equally.
 
         Args:
-            task: The task of its runs the one that took longest counts, with folds that were cut
-                off.
-            max_seconds_per_run: With all its folds.
+            task: A fold of one run, or of several runs that share it. Of these the run that has
+                spent most counts.
+            max_seconds_per_run: What all folds of a run may take together.
         """
+        run_ids = self._ids_of(task.specs)
         most_spent = 0.0
-        # Seconds are lost that went into tasks which ended before their folds were kept.
-        lost_seconds_of_run = lost_seconds(self.store, self._ids_of(task.specs))
-        for run_id, seconds in lost_seconds_of_run.items():
+        # Folds that were cut off are kept nowhere, but their seconds were spent as well. Every run
+        # is among these, with 0 seconds where it has no such folds.
+        for run_id, seconds in lost_seconds(self.store, run_ids).items():
             most_spent = max(most_spent, self.store.run(run_id).spent_seconds + seconds)
-        # Each of n runs is charged an nth of what they share, so that it may take n times as long.
-        return (max_seconds_per_run - most_spent) * len(lost_seconds_of_run)
+        # Runs that share a task share its seconds: of a task of 60 s, two runs spend 30 s each. So
+        # where each of two runs has 30 s left, their task may take 60 s.
+        return (max_seconds_per_run - most_spent) * len(run_ids)
 
     def add_lost_seconds(self, task: FoldTask, seconds: float) -> None:
         """Note the seconds of a fold that did not come to its end: they were spent."""

@@ -95,8 +95,8 @@ def what_is_wrong(error: Exception) -> str:
     if kind == "json_invalid":
         return "it is not JSON"
     path = details["loc"]
-    if _ends_in_type(path):
-        path = path[:-1]
+    if _is_of_parameter(path):
+        path = path[:-1]  # without the type that pydantic tried
     what = _path_words(path)
     if kind in _WITHOUT_VALUE:
         return f"{what} {_WITHOUT_VALUE[kind]}"
@@ -117,13 +117,13 @@ def _must_be(details: ErrorDetails) -> str | None:
         return f"at most {details['ctx']['le']:g}"
     if kind == "greater_than_equal":
         return f"at least {details['ctx']['ge']:g}"
-    if _ends_in_type(details["loc"]):
+    if _is_of_parameter(details["loc"]):
         return "a number, text, or true or false"
     # The kinds 'int_type' and 'int_parsing' are both of what must be an int.
     return _MUST_BE.get(kind.split("_")[0])
 
 
-def _ends_in_type(path: Sequence[int | str]) -> bool:
+def _is_of_parameter(path: Sequence[int | str]) -> bool:
     """Whether the value at this path is a parameter, which may be of several types.
 
     pydantic ends its path with the type that was tried: 'params', 'alpha', 'float'.

@@ -123,7 +123,8 @@ class Parameter:
         if isinstance(value, bool | str):
             return value
         self.check_range(value, error_name, number_or_text)
-        # A range without its ends has refused infinity and NaN already.
+        # The check of an open range has refused infinity already: its ends, which are infinite
+        # where there is no other bound, are not in it.
         if not self.open:
             _check_size(value, error_name, number_or_text)
         return value
@@ -181,7 +182,8 @@ class Parameter:
         return f"{value:.3g}"
 
     def values(self) -> list[float]:
-        """Values at which to compare what it does, ascending; of a number."""
+        """Values of a number at which to compare what it does, ascending."""
+        # The steps of a slider are values, too: those at which it can be set.
         declared_values = self.search_values or self.steps
         if declared_values:
             return list(declared_values)
@@ -299,8 +301,8 @@ def listed(names: Sequence[str]) -> str:
 
 
 def _check_size(value: float, error_name: str, shown: object) -> None:
-    """Refuse NaN, and a number that is too large either way. Raises: InputError."""
-    if not abs(value) <= _LARGEST:  # Every comparison with NaN is false.
+    """Refuse a number that is too far above or below 0. Raises: InputError."""
+    if abs(value) > _LARGEST:
         raise InputError(
             f"{error_name} must be a number from -{_LARGEST:,} to {_LARGEST:,}, but is {shown}"
         )

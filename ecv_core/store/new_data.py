@@ -91,8 +91,9 @@ def _interval_by_user_scores(
     is_fold_empty = np.isnan(table).all(axis=1)
     if user_count < 2 or is_fold_empty.any():
         return None
-    # Repeated splits test the same rows again, and the interval needs the variance between rows. A
-    # metric that is scored by blocks of rows (a jackknife) has other blocks in every fold instead.
+    # `overlap` is above 0 where splits are repeated, so that several folds hold out the same rows.
+    # The interval then needs the scores of the same row in these folds. Of some metrics, however,
+    # only blocks of rows have scores (a jackknife), and every fold has blocks of its own.
     parts = run.spec.folds_of_a_partition
     if run.spec.overlap and not _repeats_share_rows(table, parts):
         return None

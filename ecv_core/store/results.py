@@ -98,12 +98,12 @@ class Results:
         with_recorded: bool = True,
         recorded_folder: Path | None = None,
     ) -> None:
-        """Of a database and of the recorded runs.
+        """Of the runs in a database and of recorded runs, which are files in a folder.
 
         Args:
             store: The database; None where only recorded runs count.
-            with_recorded: Whether recorded runs count.
-            recorded_folder: The folder of these; by default the project's.
+            with_recorded: Whether recorded runs count, too.
+            recorded_folder: Their folder; by default that of the runs which this project publishes.
         """
         self._store = store
         self._with_recorded = with_recorded
@@ -240,6 +240,8 @@ class Results:
         # A fold is taken from the first run that has it, which is the one with the most folds.
         for run in runs:
             are_users_recorded = self._with_recorded and has_user_scores(run, self._recorded_folder)
+            # Folds ahead of their turn have their scores already, though the run's rule has not
+            # seen them.
             for result in (*run.folds, *run.ahead):
                 choices = without_users
                 if are_users_recorded or (run.run_id, result.fold) in in_database:

@@ -166,6 +166,7 @@ def roles_by_names(names: Sequence[str], rows: Rows) -> dict[str, int]:
         names: The names of the columns.
         rows: The first ones, as text.
     """
+    # Beside 'row.item', the column 'row.user' is called 'user' here.
     plain_names = [plain_name(name) for name in _names_within_row_object(names)]
     roles: dict[str, int] = {}
     for role, words in _WORDS.items():

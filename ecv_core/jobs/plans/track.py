@@ -108,6 +108,12 @@ def _check_not_running_elsewhere(run: RunRecord, owner: str) -> None:
 def go_on(store: Store, run: RunRecord, *, owner: str, full: bool = False) -> str:
     """Have a run that was cut off go on under this owner; gives its id.
 
+    Args:
+        store: Where the run is kept.
+        run: The run, as it stands there.
+        owner: As of `begin_or_go_on`.
+        full: Whether it also gets the folds after its stop, which check the stop.
+
     Raises:
         InputError: Where somebody was quicker.
     """
@@ -119,7 +125,9 @@ def go_on(store: Store, run: RunRecord, *, owner: str, full: bool = False) -> st
     expire_leases(store, run.run_id)
     stop = stopping.stop_of(run.moments, run.k)
     if stop is not None and run.stopped_at is None:
-        # Its last fold was told after it was cancelled: the stop is not noted yet.
+        # Somebody told the fold at which the rule stops when the run was cancelled already. Such a
+        # fold is kept, but the stop is not noted. Adding the last fold once more changes none of
+        # the folds and only notes the stop.
         store.add_fold(run.run_id, run.folds[-1], stopped_at=stop, owner=owner)
     return run.run_id
 

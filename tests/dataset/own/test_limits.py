@@ -145,7 +145,7 @@ def test_too_many_long_ids_are_refused_before_all_rows_are_read(tmp_path, monkey
     path = tmp_path / "ids.parquet"
     pq.write_table(pa.table({"user": ids, "item": ids}), path)
     monkeypatch.setattr(limits, "MAX_ID_BYTES", 4 * 64 * 100_000)
-    monkeypatch.setattr("ecv_core.dataset.reading._SAFE_ID_BYTES", 64 * 100_000)
+    monkeypatch.setattr("ecv_core.dataset.reading._ID_BYTES_WITHOUT_CHECK", 64 * 100_000)
     with pytest.raises(DatasetError, match="it has 131,072 ids with up to 64"):  # of two batches
         read_path(path)
 
