@@ -418,7 +418,7 @@ def _metric_of_only_contender(
         SeveralMetrics where it is not wanted by name, and there are several.
     """
     chosen = first_of_metric(metrics, wanted)
-    if chosen is None:
+    if chosen is None:  # no metric is wanted by name, or none of these has that name
         of_training, of_test = partition_names(metrics, is_of_training)
         choices = of_test or of_training
         if len(choices) > 1:
@@ -434,6 +434,7 @@ def _metric_of_only_contender(
         chosen = choices[0]
     others = [name for name in metrics if name != chosen]
     left_out = left_out_words(others, "other metrics, or scores of training")
-    # The name of the only contender is that of its metric too, which says whether higher is better.
+    # The column or row of the only contender, such as 'test_rmse', has the name of a metric, which
+    # says whether higher is better.
     clue = MetricClue(f"the name '{chosen}'", chosen)
     return _ScoreNames([chosen], left_out, clue)

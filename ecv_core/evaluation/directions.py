@@ -70,7 +70,7 @@ _TURNED_ROUND = re.compile(
     re.IGNORECASE,
 )
 """What a name begins with whose values rise where those of the metric after it fall: '1 - rmse'."""
-_RECIPROCAL_RANK = re.compile(r"\berr\s*@", re.IGNORECASE)
+_RECIPROCAL_RANK_AT = re.compile(r"\berr\s*@", re.IGNORECASE)
 """With a cut-off ERR is the expected reciprocal rank (Chapelle et al. 2009), and no error."""
 _BESIDE = "test|train|valid|val|eval|cv|dev|oof|top\\d*|m|multi|binary"
 _RUN_TOGETHER = re.compile(rf"^(?:{_BESIDE})(\w+)$")
@@ -119,7 +119,8 @@ def metric_named(name: str, *, is_metric: bool = False) -> NamedMetric | None:
 def _metric_in(name: str) -> NamedMetric | None:
     """The last metric in a name, turned round where its beginning says so."""
     table = _metrics_by_words()
-    name = _RECIPROCAL_RANK.sub("expected reciprocal rank@", name)
+    # 'ERR' is an error, but 'ERR@10', with a cut-off, is the expected reciprocal rank.
+    name = _RECIPROCAL_RANK_AT.sub("expected reciprocal rank@", name)
     prefix = _TURNED_ROUND.match(name)
     if prefix is not None:
         words = _words(name[prefix.end() :])
@@ -162,9 +163,12 @@ def _norm_in(name: str, *, is_metric: bool) -> NamedMetric | None:
 def is_metric_name(name: str) -> bool:
     """Whether a name is that of a metric and of nothing else: 'test_rmse', but not 'SVD rmse'."""
     metric = metric_named(name)
-    words = _words_with_metric(name)
-    if metric is None:  # 'test_score' is a metric, whichever it is
+    words = _words_with_metric(name)  # of 'testRMSE' they are test and rmse
+    if metric is None:
+        # 'test_score' is some metric, although it does not say which. Both words are qualifiers, so
+        # that no contender is named.
         return "score" in words and all(map(_is_qualifier, words))
+    # Beside the metric's own words 'test_rmse' has a qualifier, but 'SVD rmse' has a contender.
     further_words = [word for word in words if word not in metric.words.split()]
     return all(map(_is_qualifier, further_words))
 

@@ -314,12 +314,16 @@ def _average_precision(held_out: HeldOut) -> Linearized:
     positives_from = np.cumsum(positives_at_level[::-1])[::-1]
     precision = positives_from / samples_from
     average = float((positives_at_level * precision).sum() / positive_count)
-    # A sample counts in the precision of its own level and of all below: as one more sample it lets
-    # them fall, as one more positive rise. A positive is also one more term of the mean.
+    # The average is the mean over the m positives j of the precision P_j at their level. If one of
+    # the n samples gets a little more weight, each P_j at its own level or below changes by
+    #     (y - P_j) / b_j,    y: 1 for a positive, else 0;    b_j: samples at or above that level.
+    # `rise` sums up 1 / b_j over the positives of these levels, and `fall` P_j / b_j. A positive
+    # also weighs more in the mean, which changes by its own precision less the average.
     rise = np.cumsum(positives_at_level / samples_from)[level_of_sample]
     fall = np.cumsum(positives_at_level * precision / samples_from)[level_of_sample]
     own_term = precision[level_of_sample] - average
     change = is_positive * own_term + is_positive * rise - fall
+    # The influence of a sample is n times the change of the average, whose sum is divided by m.
     return Linearized(average, change * sample_count / positive_count)
 
 

@@ -315,6 +315,7 @@ class _RecordingScorer:
 
     def _recipe(self, responses: _Responses, metadata: Mapping[str, Any]) -> _Recipe | None:
         """What this scorer computes; None where that is not known."""
+        # The text of a scorer of scikit-learn's `make_scorer` says what it computes.
         if isinstance(self._scorer, _MadeScorer):
             return _recipe_of(self._scorer)
         if not self._is_score_of_estimator:
@@ -324,7 +325,9 @@ class _RecordingScorer:
         if method is not None:
             return _Recipe(metric=_METRIC_OF_METHOD[method], options=options)
         # A `score` that somebody wrote anew may be the usual one all the same, as that of k-NN is.
-        # So `responses` is made to keep predictions, by which `values_of_samples` then finds out.
+        # The recipes below are guesses: `values_of_samples` works out the score from predictions,
+        # and drops a guess that gives another score than the estimator's own. `responses` keeps
+        # the predictions that it needs once they have been asked for.
         if hasattr(responses.estimator, "predict"):
             responses.predict(responses.X)
         if is_classifier(responses.estimator):
@@ -538,11 +541,11 @@ def _stratified_blocks(truth: AnyArray, units: Indices) -> Indices:
         samples = np.flatnonzero(class_of_sample == label)
         block_of_sample[samples] = np.arange(len(samples)) % block_count  # dealt one by one
     # Each block becomes one unit, which is called by the lowest number of the units in it.
-    unit_of_block = _first_units(units, block_of_sample, block_count)
+    unit_of_block = _lowest_units(units, block_of_sample, block_count)
     return unit_of_block[block_of_sample]
 
 
-def _first_units(units: Indices, block_of_sample: Indices, block_count: int) -> Indices:
+def _lowest_units(units: Indices, block_of_sample: Indices, block_count: int) -> Indices:
     """The lowest unit of each block, by which the block is called; shape (blocks,).
 
     Args:
@@ -570,15 +573,18 @@ def _jackknife_over_blocks(
     """The jackknife over blocks of samples or groups (Quenouille 1956; Tukey 1958): pseudo-values.
 
     Returns:
-        One value per block, under the name of its first unit, or a single one where no block moves
+        One value per block, under the name of its lowest unit, or a single one where no block moves
         the score; None where the scorer says another score, or none, of the estimator's responses
         alone.
     """
-    groups, group_of_sample = np.unique(units, return_inverse=True)
-    block_count = min(_MOST_BLOCKS, len(groups))
-    # The number of groups seeds the draw, so that candidates of a search have the same blocks.
-    block_of_group = np.random.default_rng(len(groups)).permutation(len(groups)) % block_count
-    block_of_sample = block_of_group[group_of_sample]
+    # A unit is a sample, or a group of samples that stays together. `units` has the unit of each
+    # sample, and a block is made of whole units.
+    distinct_units, unit_of_sample = np.unique(units, return_inverse=True)
+    unit_count = len(distinct_units)
+    block_count = min(_MOST_BLOCKS, unit_count)
+    # The number of units seeds the draw, so that candidates of a search have the same blocks.
+    block_of_unit = np.random.default_rng(unit_count).permutation(unit_count) % block_count
+    block_of_sample = block_of_unit[unit_of_sample]
     all_rows = np.arange(len(truth))
     scores_without_block = np.empty(block_count)
     try:
@@ -599,6 +605,7 @@ def _jackknife_over_blocks(
         return one_block(units, score)
     # The jackknife's pseudo-values, moved so that their mean is the score itself.
     shifts = (block_count - 1) * (scores_without_block - scores_without_block.mean())
-    first_units = _first_units(units, block_of_sample, block_count)
-    order = np.argsort(first_units)
-    return SampleValues(units=first_units[order], values=score - shifts[order])
+    # A block is called by its lowest unit, so that the blocks of two candidates can be matched.
+    lowest_units = _lowest_units(units, block_of_sample, block_count)
+    order = np.argsort(lowest_units)
+    return SampleValues(units=lowest_units[order], values=score - shifts[order])

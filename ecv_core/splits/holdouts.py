@@ -88,9 +88,11 @@ def _histories(interactions: Interactions, order: Indices, begins_unit: Mask) ->
         order: Sorts the interactions by user, and within a user as the history goes.
         begins_unit: Which interactions, in that order, are the first of their unit.
     """
+    # A unit is an interaction or a basket. In `order` the interactions of each user stand together,
+    # as the history goes, and `begins_unit` says which of them are the first of a unit.
     users = interactions.users[order]
     sizes = np.bincount(users[begins_unit], minlength=interactions.n_users)
-    # A unit is an interaction or a basket. Units are numbered from 0 on through all users.
+    # Units are numbered from 0 on through all users.
     unit_numbers = np.cumsum(begins_unit) - 1
     last_unit_of_user = np.cumsum(sizes) - 1
     # How many units of the user come after an interaction's own: 0 in the last one.
@@ -243,16 +245,19 @@ def _held_out_counts(sizes: Counts, settings: Settings, steps_back: int = 0) -> 
 
 
 def _message_of_short_histories(
-    interactions: Interactions, sizes: Counts, settings: Settings, unit: str = "interactions"
+    interactions: Interactions,
+    history_sizes: Counts,
+    settings: Settings,
+    unit: str = "interactions",
 ) -> str:
-    needed = 2
+    needed = 2  # one to learn from and one to test on
     if settings["validation"]:
         needed = 3
-    longest = int(sizes.max(initial=0))
+    longest = int(history_sizes.max(initial=0))
     return (
         f"no user of {interactions.dataset} has more than {longest} {unit}, but this split "
         f"needs {needed} of at least one user to learn from and to hold out; use "
-        "'record-k-fold', which needs no more than one of each"
+        "'record-k-fold', which needs no more than one interaction of each user"
     )
 
 

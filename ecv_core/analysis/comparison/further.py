@@ -154,13 +154,14 @@ def rank_over_datasets(
 
 
 def _ranks_by_metric(
-    metric: str, runs: Sequence[RunRecord], title: Callable[[str], str]
+    metric: str, runs_of_metric: Sequence[RunRecord], title: Callable[[str], str]
 ) -> DatasetRanks | None:
     """The test of one metric; None where too few learners ran on all its datasets."""
-    fair = _fair_runs(runs, title)
-    left_out = list(fair.left_out)
-    learners = _learners_on_every_dataset(fair.by_dataset)
-    for dataset, runs_by_learner in fair.by_dataset.items():
+    # It is fair to rank the runs of a dataset that have the same folds, one run of each learner.
+    fair_runs = _fair_runs(runs_of_metric, title)
+    left_out = list(fair_runs.left_out)
+    learners = _learners_on_every_dataset(fair_runs.by_dataset)
+    for dataset, runs_by_learner in fair_runs.by_dataset.items():
         for learner in runs_by_learner:
             if learner not in learners:
                 left_out.append(
@@ -170,7 +171,7 @@ def _ranks_by_metric(
     if len(learners) < 3:
         return None
     scores = {}
-    for dataset, runs_by_learner in fair.by_dataset.items():
+    for dataset, runs_by_learner in fair_runs.by_dataset.items():
         means = _means_over_common_folds([runs_by_learner[learner] for learner in learners])
         if means is None:
             left_out.append(f"{dataset}: its runs have no fold in common")

@@ -173,8 +173,10 @@ class Orders:
     def highest_setting_that_matters(self) -> float:
         """The highest setting at which anything changes for some order; 0 where nothing does."""
         lattice = self.subsets.lattice
-        # A set is reached, in some order, up to a highest setting; above it every order stops
-        # before. Steps that stop only beyond that setting do not matter.
+        # A step adds a fold to a set. Its threshold is the least setting at which an order stops
+        # there; at lower settings the order goes on. So a set is reached, in some order, up to a
+        # highest setting, and above that every order stops before it. A step from the set whose
+        # threshold is higher still does not matter, for no order comes to it at that setting.
         reached_up_to = np.zeros(len(lattice.masks))
         reached_up_to[0] = np.inf  # the empty set, from which every order begins
         highest = 0.0
@@ -183,8 +185,10 @@ class Orders:
             # A step that stops at no setting has an infinite threshold.
             matters = np.isfinite(thresholds) & (thresholds < smaller_set_reached_up_to)
             highest = max(highest, float(thresholds[matters].max(initial=0.0)))
-            step_taken_up_to = np.minimum(smaller_set_reached_up_to, thresholds)
-            reached_up_to[lattice.levels[n]] = step_taken_up_to.max(axis=0)
+            # An order passes a step up to its threshold. A row is the newest fold, a column a set
+            # of n folds: of all ways to a set the one that is open at the highest setting counts.
+            step_passed_up_to = np.minimum(smaller_set_reached_up_to, thresholds)
+            reached_up_to[lattice.levels[n]] = step_passed_up_to.max(axis=0)
         return highest
 
 

@@ -59,14 +59,16 @@ def resampled_scores(cubes: Sequence[UserCube], *, resamples: int = RESAMPLES) -
     """
     if not cubes:
         return []
-    # A fold's mean over the users drawn is a ratio: the sum of their scores over how many have one.
-    # Both are means of rows that all users have: of each split a block with a row of scores for
-    # every algorithm and fold, 0 for users without one; then a row for every fold, 1 for users who
-    # have one. All blocks are drawn at once, so that the users are the same.
+    # A fold's mean over the users drawn is a ratio: the sum of the scores that they have over how
+    # many of them have one. Divided by the number of users drawn, both are plain means over all
+    # these users: of their scores, 0 where a user has none, and of 1 where a user has one, else 0.
+    # So each split has a block of rows, with a column for every user: a row of scores for every
+    # algorithm and fold, then a row of 1 and 0 for every fold. All blocks are drawn at once, so
+    # that the users are the same.
     blocks = []
-    for cube in cubes:
+    for cube in cubes:  # the scores under one split; shape (algorithms, folds, users)
         scores = np.nan_to_num(cube, nan=0.0).astype(np.float64)
-        has_score = ~np.isnan(cube[0])
+        has_score = ~np.isnan(cube[0])  # a score is missing of all algorithms or of none
         blocks.append(np.concatenate([scores.reshape(-1, cube.shape[-1]), has_score]))
     means_of_rows = bootstrap_means(np.concatenate(blocks), resamples=resamples)
     block_ends = np.cumsum([len(block) for block in blocks])

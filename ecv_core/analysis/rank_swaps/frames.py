@@ -82,21 +82,23 @@ def ranks_frame(swaps: Swaps, reference: str) -> pd.DataFrame:
 @with_columns(TAUS_COLUMNS)
 def taus_frame(swaps: Swaps) -> pd.DataFrame:
     """One row for every two splits, each pair once, with the TAUS_COLUMNS."""
-    names = np.array(swaps.splits)
-    first, second = pair_numbers(len(names))
+    splits = np.array(swaps.splits)
+    # The rows of the frame are pairs of splits. The signs have a row for each split and a column
+    # for each pair of algorithms: 1 or -1, whichever of the two algorithms is ahead.
+    split, other = pair_numbers(len(splits))
     low, high = percentile_interval(taus_of(swaps.sample_signs))
     signs = swaps.signs
-    swapped = signs[first] * signs[second] < 0
+    is_swapped = signs[split] * signs[other] < 0  # shape (pairs of splits, pairs of algorithms)
     return pd.DataFrame(
         {
             "dataset": swaps.dataset,
             "metric": swaps.metric,
-            "split": names[first],
-            "other": names[second],
-            "tau": taus_of(signs)[first, second],
-            "low": low[first, second],
-            "high": high[first, second],
-            "swaps": swapped.sum(axis=1),
+            "split": splits[split],
+            "other": splits[other],
+            "tau": taus_of(signs)[split, other],
+            "low": low[split, other],
+            "high": high[split, other],
+            "swaps": is_swapped.sum(axis=1),
             "pairs": len(swaps.pairs),
         }
     )

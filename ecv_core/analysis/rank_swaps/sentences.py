@@ -61,6 +61,8 @@ def headline(swaps: Swaps, reference: str) -> str:
     between = f"between '{reference}' and {other_splits}"
     if swapped.empty:
         return f"No pair of algorithms swaps {between}."
+    # 'both_percent' says how sure a swap is: in how many percent of the bootstrap samples of users
+    # both splits order the pair as they do with all users.
     surest = swapped.sort_values("both_percent", ascending=False, kind="stable").iloc[0]
     percent_by_pair = swapped.groupby(["ahead", "behind"], sort=False)["both_percent"].max()
     pairs = len(percent_by_pair)

@@ -221,20 +221,22 @@ def headline_frame(explored: Tradeoff, alphas: Sequence[float]) -> pd.DataFrame:
     """One row for each alpha, with the HEADLINE_COLUMNS."""
     average = explored.average
     rows = average.rows(alphas)  # those of the alphas, the same in every curve
-    # Of processor seconds every fold of a run has an equal share; joules are known of each fold.
+    # 'energy_percent' is the plain mean over runs. In the two other shares a long run counts for
+    # more: each run is weighted by the processor seconds, or by the joules, of all its folds. Of
+    # the seconds every fold of a run has an equal share; joules are known of each fold.
     used_folds_percent = []
-    used_cost_percent = []
-    seconds = []
+    used_joules_percent = []
+    seconds_of_runs = []
     for system, curve in zip(explored.systems, explored.curves, strict=True):
         used_folds_percent.append(100 * curve.mean_stop[rows] / curve.k)
-        used_cost_percent.append(curve.cost_percent[rows])
+        used_joules_percent.append(curve.cost_percent[rows])
         # A run that was not timed has no costs: it adds 0 seconds, and so weighs nothing.
-        seconds.append(sum(processor_costs(system.results or ()), 0.0))
-    joules = joules_of(explored.systems)  # None where those of some run are not known
-    if joules is None:
-        joules = np.zeros(len(explored.systems))
-    processor_percent = _percent_of_sum(used_folds_percent, seconds)
-    joules_percent = _percent_of_sum(used_cost_percent, joules)
+        seconds_of_runs.append(sum(processor_costs(system.results or ()), 0.0))
+    joules_of_runs = joules_of(explored.systems)  # None where those of some run are not known
+    if joules_of_runs is None:
+        joules_of_runs = np.zeros(len(explored.systems))
+    processor_percent = _percent_of_sum(used_folds_percent, seconds_of_runs)
+    joules_percent = _percent_of_sum(used_joules_percent, joules_of_runs)
     return pd.DataFrame(
         {
             "alpha": list(alphas),
@@ -242,9 +244,9 @@ def headline_frame(explored: Tradeoff, alphas: Sequence[float]) -> pd.DataFrame:
             "mean_stop": average.mean_stop[rows],
             "energy_percent": average.cost_percent[rows],
             "processor_percent": processor_percent,
-            "processor_runs": np.count_nonzero(seconds),
+            "processor_runs": np.count_nonzero(seconds_of_runs),
             "joules_percent": joules_percent,
-            "joules_runs": np.count_nonzero(joules),
+            "joules_runs": np.count_nonzero(joules_of_runs),
         }
     )
 
