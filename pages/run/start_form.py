@@ -60,8 +60,8 @@ from pages.shared.widgets.setting_widgets import (
     SPLIT_OF_K,
     choice_labels,
     on_form,
+    owner_of_split_parameters,
     parameter_key,
-    parameters_owner,
     titles_in,
 )
 
@@ -342,7 +342,7 @@ def fill_form(spec: RunSpec, algorithms: list[str]) -> None:
     state.update(rule_values(spec))
     if computed_here(spec):  # it is not tracked, and its algorithm is installed
         _fill_parameters(spec.algorithm, ALGORITHMS[spec.algorithm].with_defaults(spec.params))
-    _fill_parameters(parameters_owner(spec.split), dict(spec.split_params))
+    _fill_parameters(owner_of_split_parameters(spec.split), dict(spec.split_params))
 
 
 def _fill_parameters(owner: str, values: Mapping[str, ParamValue]) -> None:

@@ -38,8 +38,8 @@ from pages.shared.widgets.setting_widgets import (
     SEED,
     SPLIT,
     K,
+    owner_of_split_parameters,
     parameter_key,
-    parameters_owner,
     set_usual_k,
     setting_widget,
     split_advice,
@@ -365,7 +365,7 @@ def address_of(spec: RunSpec) -> dict[str, str]:
     params = {"dataset": spec.dataset, SPLIT: spec.split, SEED: str(spec.seed)}
     if not SPLITS[spec.split].single:
         params[K] = str(spec.k)
-    owner = parameters_owner(spec.split)
+    owner = owner_of_split_parameters(spec.split)
     for name, value in spec.split_params:
         if value != "":  # an empty text has no place in the address
             # In an address, Streamlit writes a switch that is on as 'true'.

@@ -56,29 +56,33 @@ def draw_live(
         # can be read.
         moment = time.monotonic()
         version_of_topic = dict.fromkeys((*topics, *foreground_topics), "")
-        # Where `draw` calls `shared_entries`, that adds the token of a feed to this list.
-        tokens: list[str] = []
+        # Where `draw` calls `shared_entries`, that adds the token by which the browser gets a feed.
+        feed_tokens: list[str] = []
         with errors_as_sentences():  # where the database cannot be read, this shows the error
             if is_first_drawing:
                 # The whole page is drawn from this activity.
                 activity = watch().drawn_activity()
             else:
-                # A page, as it begins, turns away whoever may not see it. A part that is drawn anew
-                # by itself skips that beginning. So it checks the person itself, and leaves the
-                # refusal to the page, which is drawn anew.
-                if who().role is PersonRole.NOBODY:
-                    st.rerun()
-                activity = watch().newest_activity()
+                activity = _activity_for_later_drawing()
             is_first_drawing = False
             moment = activity.moment
             for topic in version_of_topic:
                 version_of_topic[topic] = events.version(topic, activity)
-            with _set_inside(_tokens_of_part, tokens), _set_inside(_drawn_from, activity):
+            with _set_inside(_tokens_of_part, feed_tokens), _set_inside(_drawn_from, activity):
                 draw(*arguments)
         # The listener is drawn last, so that it does not move what the part shows.
-        _listen(key, moment, version_of_topic, foreground_topics, tokens)
+        _listen(key, moment, version_of_topic, foreground_topics, feed_tokens)
 
     st.fragment(draw_and_listen)()
+
+
+def _activity_for_later_drawing() -> Activity:
+    """What goes on now, for a part of a page that is drawn anew by itself. Raises: StoreError."""
+    # A page, as it begins, turns away whoever may not see it. Such a part skips that beginning, so
+    # the person is checked here, and the page, drawn anew, says why it refuses them.
+    if who().role is PersonRole.NOBODY:
+        st.rerun()
+    return watch().newest_activity()
 
 
 def shared_entries(

@@ -290,11 +290,11 @@ def strategy_parameters(strategy: Strategy) -> dict[str, ParamValue]:
     would be made anew in the browser, and its later changes would miss the address.
     """
     with st.container(horizontal=True):
-        return parameter_widgets(parameters_owner(strategy.id), strategy.parameters)
+        return parameter_widgets(owner_of_split_parameters(strategy.id), strategy.parameters)
 
 
-def parameters_owner(split_id: str) -> str:
-    """What `parameter_key` knows a strategy's parameters by."""
+def owner_of_split_parameters(split_id: str) -> str:
+    """What `parameter_key` takes as their owner; that of an algorithm's parameters is its id."""
     return f"split-{split_id}"
 
 
