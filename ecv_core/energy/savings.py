@@ -248,7 +248,7 @@ def _saving(
     """What a stop saved of the costs of folds.
 
     Args:
-        costs: The costs of the folds that ran, in their order.
+        costs: The costs of the folds that ran, in their order; empty where they are not known.
         least_costs: The least that each of these folds may have cost.
         most_costs: The most.
         k: Folds of the whole cross-validation.

@@ -23,7 +23,7 @@ def add_lost(store: Store, run_ids: Collection[str], seconds: float) -> None:
 
 
 def lost_seconds(store: Store, run_ids: Collection[str]) -> Mapping[str, float]:
-    """What folds of each of these runs took that did not come to their end. Raises: StoreError."""
+    """Run id -> the seconds of its folds that were cut off, 0 for none. Raises: StoreError."""
     # A fold that was cut off is kept nowhere; what it took is noted in `spent`.
     total = sa.func.sum(spent.c.lost_seconds)
     query = sa.select(spent.c.run_id, total).where(spent.c.run_id.in_(run_ids))
