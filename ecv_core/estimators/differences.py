@@ -50,6 +50,7 @@ class SampleDifferences(Differences):
 
     def user_variance(self, contender: int, other: int, folds: Sequence[int]) -> float:
         """The variance of one fold's difference as samples tell it; NaN where they do not."""
+        # Of an estimator the held-out samples, or groups of them, take the place of users.
         differences = []
         for fold in folds:
             mine = self._folds[contender][fold].samples
@@ -63,6 +64,8 @@ class SampleDifferences(Differences):
                 largest_move=max(mine.largest_move, theirs.largest_move),
             )
             differences.append(difference)
+        # If the winner must be certain, one more sample is counted that the candidates predict as
+        # differently as can be, by `largest_move`. Else half such a sample is the least variance.
         if self._held_out_once:
             return _variance_held_out_once(differences, certain=self._winner_must_be_certain)
         return _variance_held_out_repeatedly(differences, certain=self._winner_must_be_certain)

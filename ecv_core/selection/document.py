@@ -742,8 +742,10 @@ class _Step:
 
     def _lane_beside_best(self, contender: int, lane_before: _Lane) -> _Lane:
         """A contender's lane once the best has its place."""
-        # The best runs no more folds, so every lane keeps its distance to it. Distances to the
-        # leader of this round, who is behind the best itself, could not be compared with those.
+        # When all are ranked, the best is the contender that led when its place, the first, became
+        # known. It runs no more folds, so every lane keeps its distance to it. The leader of this
+        # round is only the best of those that run on: distances to the leader could not be compared
+        # with those. The winner is named by the verdict at the end.
         selection_round = self.selection_round
         lane = lane_before
         if contender in (selection_round.leader, *selection_round.gaps):
@@ -753,13 +755,13 @@ class _Step:
                 return replace(lane, state="leader", says=self._winner_words(self.verdict))
             if contender in self.verdict.tied:
                 return self._tied_lane(self.verdict, contender, lane)
-            return _placed(lane)
+            return _with_known_place(lane)
         if contender in selection_round.still_in:
             after = counted(lane.folds, "fold")
             return replace(lane, state="in", says=f"its place is not known after {after}")
         if contender == self.best:
-            return replace(_placed(lane), state="leader")
-        return _placed(lane)
+            return replace(_with_known_place(lane), state="leader")
+        return _with_known_place(lane)
 
     def _lane_of_other(self, contender: int, lane_before: _Lane) -> _Lane:
         """The lane of a contender that does not lead, but for what a decision says of it."""
@@ -788,7 +790,7 @@ class _Step:
         # Until 'order' the leader is the best of those that ran to the end, and another may win.
         if leader in self.verdict.tied:
             return self._tied_lane(self.verdict, leader, lane)
-        return _placed(lane)
+        return _with_known_place(lane)
 
     def _winner_words(self, verdict: Verdict) -> str:
         if is_best(self.terms, verdict):
@@ -810,7 +812,7 @@ class _Step:
                 says = f"{_distance_words(lane.behind)}, all folds used"
                 return replace(lane, state="behind", says=says)
         if self.terms.until == "order" and contender in self.selection_round.dropped:
-            return _placed(lane)
+            return _with_known_place(lane)
         if contender not in self.selection_round.still_in:
             return self._dropped_lane(lane)
         says = _distance_range(lane.low, lane.high)
@@ -850,7 +852,7 @@ class _Step:
         return 100 * difference / self.leader_mean
 
 
-def _placed(lane: _Lane) -> _Lane:
+def _with_known_place(lane: _Lane) -> _Lane:
     """The lane of a contender whose place is known, so that it runs no more."""
     says = f"its place is known after {counted(lane.folds, 'fold')}"
     return replace(lane, state="placed", says=says)

@@ -149,6 +149,8 @@ class PairedScores(Differences):
             return np.nan
         # Scores of users may be kept in 32 bits, but their small differences are taken in 64.
         user_differences = first[folds].astype(np.float64) - second[folds]
+        # These have a row for each of the folds asked for and no others, and so all of their rows
+        # count.
         return user_variance_over_all_folds(user_differences)
 
 

@@ -105,11 +105,14 @@ class CheapModels:
         A user's mean over the folds stands in every fold that has the user.
         Shape (2 * models, k, users).
         """
+        # A dear model's score of a user in a fold is predicted from two numbers of each cheap
+        # model: its score of this user in this fold, and its mean for this user over all folds.
         is_scored = ~np.isnan(self.values)  # shape (models, folds, users), as the scores
         sums_over_folds = np.where(is_scored, self.values, 0.0).sum(axis=1)
         scored_folds = is_scored.sum(axis=1)
         user_means = sums_over_folds / np.maximum(scored_folds, 1)
-        # A fold is easy also because its users are easy in every fold, which their means tell.
+        # The same mean stands in every fold that has the user. A fold is easy also because its
+        # users are easy in every fold, which their means tell.
         user_mean_in_each_fold = np.where(is_scored, user_means[:, np.newaxis, :], np.nan)
         return np.concatenate([self.values, user_mean_in_each_fold])
 

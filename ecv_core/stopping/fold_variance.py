@@ -124,7 +124,10 @@ def user_moments(values: AnyFloats, sets: FoldsOfSets) -> UserMoments:
             fold, the same of every model. Shape (models, folds, users).
         sets: At least one fold in each; shape (sets, folds).
     """
-    is_scored = ~np.isnan(values[0])  # every model scores the same users
+    # For each set of folds the moments give the covariances of models' fold means, as users tell:
+    #     (overlap * within + (1 - overlap) * between) / users per fold
+    # `overlap` is the share of a fold's users that another fold of the set has too.
+    is_scored = ~np.isnan(values[0])  # every model scores the same users; shape (folds, users)
     users_in_fold = is_scored.sum(axis=1).astype(np.float64)
     sizes = sets.sum(axis=1)
     # A row is a set, with 1 for a fold in it: times numbers of folds it gives their sums over sets.
@@ -152,8 +155,7 @@ def user_moments(values: AnyFloats, sets: FoldsOfSets) -> UserMoments:
         within = np.where(freedom_within > 0, within_sums.T / freedom_within, 0.0).T
         between = (between_sums.T / freedom_between).T
     # Of users whom two folds share only the differences within each of them count, and of the
-    # others those between them. Both are divided by the users of a fold, as the variance of a mean
-    # is.
+    # others those between them.
     return UserMoments(
         within=within,
         between=between,
@@ -196,7 +198,11 @@ def _sums_within_by_pairs(
         sets: As for `user_moments`.
         patterns: The patterns of the users.
     """
-    # Users of one pattern are in the same folds, and differ between the folds of the same pairs.
+    # The entry within[s, a, b] is, of the set s of folds and the models a and b, the sum over all
+    # users and folds of the set of
+    #     (score by a - the user's own mean by a) * (score by b - the user's own mean by b).
+    # It is worked out from differences between two folds, a pair, which serve every set that holds
+    # both. Users who are in the same folds have one pattern, and are added up in advance.
     models = len(scores.values)
     pairs = _Pairs.of(patterns)
     within = np.zeros((len(sets), models, models))
@@ -206,7 +212,8 @@ def _sums_within_by_pairs(
             within[:, a, b] = _sums_about_own_means(sets, patterns, pairs, products)
             within[:, b, a] = within[:, a, b]
     # Which pairs of folds each set holds, of shape (sets, pairs), times the users of each pair.
-    return within, pairs.in_sets(sets.astype(np.float64)) @ pairs.common_users
+    users_in_two_folds = pairs.in_sets(sets.astype(np.float64)) @ pairs.common_users
+    return within, users_in_two_folds
 
 
 def _sums_within_set_by_set(
@@ -581,10 +588,12 @@ def look_error(k: int, confidence: float) -> float:
     Source: repeated confidence intervals, Jennison and Turnbull (1989), each look equally deep in
         its tails; the means of the first e of k folds are a finite population's.
     """
+    # After each fold but the last one may look at the interval of the mean, to decide whether to
+    # stop. Each look errs less often than all looks of a run together may.
     if k <= 2:  # there is one look at most, after the first fold
         return 1 - confidence
     if confidence == 0.95 and k in _SIMULATED:
-        return _SIMULATED[k] / 1e5
+        return _SIMULATED[k] / 1e5  # the table is in hundred-thousandths
     # The more folds a run has, the fewer runs are simulated, so that none takes long.
     runs = max(min(50_000, 1_000_000 // k), 10_000)
     # No look may err more often than the only look of a run would.
@@ -805,7 +814,9 @@ def _variance_of_fold_means(values: Floats, sets: FoldsOfSets) -> Floats:
     centred_means = fold_means - fold_means.mean()
     sizes = sets.sum(axis=1)
     set_means = sets.astype(np.float64) @ centred_means / sizes
-    deviations = centred_means - set_means[:, None]  # of every fold; those of a set count
+    # How far every fold is from the mean of every set; shape (sets, folds). Only the folds that are
+    # in a set, where `sets` is True, count for it.
+    deviations = centred_means - set_means[:, None]
     squared_deviations = (sets * deviations**2).sum(axis=1)
     # Equal means differ by rounding, a tiny part of the largest, which is no variance.
     return variance_of_squared_deviations(

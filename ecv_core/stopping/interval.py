@@ -61,6 +61,9 @@ def mean_interval(
     mean, deviation = mean_and_deviation(scores)
     if len(scores) < 2:
         return None
+    # Where repeated splits hold out the same rows in several folds, `overlap` is the rows that a
+    # fold holds out over those that it learns from. It widens the interval, for such scores are
+    # alike; without it folds count as independent.
     reach = half_width(deviation, len(scores), confidence, overlap)
     return Interval(low=mean - reach, high=mean + reach)
 
