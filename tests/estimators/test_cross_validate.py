@@ -174,7 +174,9 @@ def test_samples_tell_as_much_on_dasks_workers():
     search = ecv.EFoldSearchCV(Ridge(), {"alpha": [0.1, 1.0, 10.0]})
     folds = search.fit(*DIABETES).n_folds_used_.tolist()
     with (
-        distributed.LocalCluster(n_workers=1, threads_per_worker=2, dashboard_address=None) as site,
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=2, dashboard_address="127.0.0.1:0"
+        ) as site,
         distributed.Client(site),
         joblib.parallel_config("dask"),
     ):
