@@ -117,7 +117,8 @@ def _csv(path: Path, head: bytes, file: str) -> pa.Table:
             parse_options=csv.ParseOptions(delimiter=separator),
             convert_options=csv.ConvertOptions(decimal_point=_decimal_point(rows, separator, file)),
         )
-        "".join(table.column_names)  # refuses names that are no text
+        # A name that is not in UTF-8 raises UnicodeDecodeError only where names are read.
+        "".join(table.column_names)
     except UnicodeDecodeError:  # it says nothing to users
         raise _not_utf8(file) from None
     # Arrow gives bytes for a column of texts that are not all in UTF-8.

@@ -98,12 +98,13 @@ def study_command(options: argparse.Namespace) -> None:
     store = open_store()
     cells = possible_cells
     if not options.folder:
-        # Runs of the database and recorded ones answer for cells. A folder, however, is to hold
-        # every run itself, so only those that it has already are not computed.
+        # Runs of the database, and those that come with e-fold, answer for cells. A folder,
+        # however, is to hold every run itself, so each run that it lacks is computed.
         cells = studies.cells_with_runs(possible_cells, store)
     to_compute = []
     for cell in cells:
-        # A recorded cell has its run in the folder of the study already.
+        # The run of such a cell is in a folder already: in that of the options, or in the one that
+        # comes with e-fold.
         if cell.recorded:
             continue
         if cell.run is not None and cell.has_every_score:

@@ -378,8 +378,8 @@ def ranks_steps(
         rank_words = e_fold_ranks.map("<b>{:.1f}</b>".format, na_action="ignore") + k_fold_words
         kept_shares = _kept_shares(stability, alpha, e_fold_ranks.index)
         parts = []
-        for dataset, same_order, same_winner in kept_shares.itertuples():
-            parts.append(f"{dataset} order {same_order:.0f} %, winner {same_winner:.0f} %")
+        for dataset, same_ranking, same_winner in kept_shares.itertuples():
+            parts.append(f"{dataset} order {same_ranking:.0f} %, winner {same_winner:.0f} %")
         text = f"alpha {alpha_text(alpha)}"
         step = Step(
             changes={

@@ -280,13 +280,13 @@ def ratings_of(fold: TrackedFold, table: pd.DataFrame) -> Floats:
     predicted = pd.Series(finite_column(table, column), index=reported_pairs)
     held_out = _pair_numbers_in(fold, Part.TEST)
     without_prediction = np.setdiff1d(held_out, predicted.index)
-    _refuse_ratings(
+    _refuse_any_ratings(
         fold,
         without_prediction,
         f"of {len(held_out):,} held-out ratings of fold {fold.index} have no prediction",
     )
     not_held_out = np.setdiff1d(predicted.index, held_out)
-    _refuse_ratings(
+    _refuse_any_ratings(
         fold,
         not_held_out,
         f"of {len(predicted):,} predictions are not of what fold {fold.index} holds out",
@@ -294,7 +294,7 @@ def ratings_of(fold: TrackedFold, table: pd.DataFrame) -> Floats:
     return np.asarray(predicted[held_out], dtype=np.float64)
 
 
-def _refuse_ratings(fold: TrackedFold, pair_numbers: NDArray[np.int64], what: str) -> None:
+def _refuse_any_ratings(fold: TrackedFold, pair_numbers: NDArray[np.int64], what: str) -> None:
     """Refuse predictions where some pairs are wrong. Raises: InputError.
 
     Args:

@@ -111,8 +111,8 @@ class CheapModels:
         sums_over_folds = np.where(is_scored, self.values, 0.0).sum(axis=1)
         scored_folds = is_scored.sum(axis=1)
         user_means = sums_over_folds / np.maximum(scored_folds, 1)
-        # The same mean stands in every fold that has the user. A fold is easy also because its
-        # users are easy in every fold, which their means tell.
+        # The same mean stands in every fold that has the user. A fold may have high scores because
+        # its users have high scores in every fold, and their means show that.
         user_mean_in_each_fold = np.where(is_scored, user_means[:, np.newaxis, :], np.nan)
         return np.concatenate([self.values, user_mean_in_each_fold])
 

@@ -118,6 +118,7 @@ def start_form() -> None:
     # The button and what a run will take stand above the settings, but follow from them. So their
     # containers are made first and filled last.
     with st.container(key="start-room"):
+        # Without any run it is asked whether this person may start something at all.
         if run_actions().start_refusal([]) is None:
             st.markdown("Press **Start**, or change anything below first.")
         start_place = row_container()

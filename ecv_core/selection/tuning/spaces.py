@@ -245,6 +245,7 @@ def _sampler(space: Space, sampler: Sampler, seed: int) -> BaseSampler:
     from optuna import samplers
 
     if sampler == "grid":
+        # A trial is asked for the index of a value in its list, so the grid is one of indices.
         indices = {name: range(len(values)) for name, values in space.items()}
         return samplers.GridSampler(indices, seed=seed)
     if sampler == "random":
