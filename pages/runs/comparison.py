@@ -13,17 +13,11 @@ from ecv_core.records.run import RunRecord
 from ecv_core.store.recorded import recorded_runs
 from pages.shared.base.glossary import glossary_link
 from pages.shared.charts.cite import machine_and_versions, paper_panel
-from pages.shared.live.runs import (
-    COMPARED,
-    COMPARED_BOX,
-    ChoosableRun,
-    follow_runs,
-    ids_of,
-    with_folds,
-)
+from pages.shared.live.runs import COMPARED, ChoosableRun, follow_runs, ids_of, with_folds
 from pages.shared.live.state import errors_as_sentences, escaped, results, run_list
 from pages.shared.widgets.words import choice_label
 
+_PICKER = "compared"
 MOST = 40
 """Runs that are compared at once."""
 FAVOURITE = "ml-100k"
@@ -88,18 +82,16 @@ def choose_runs() -> list[RunRecord]:
     # picked that were picked before another page was opened, unless they have been deleted
     # meanwhile.
     if address_keys:
-        st.session_state[COMPARED_BOX] = [key for key in address_keys if key in runs][:MOST]
-    elif st.session_state.get(COMPARED_BOX):
-        st.session_state[COMPARED_BOX] = [
-            key for key in st.session_state[COMPARED_BOX] if key in runs
-        ]
+        st.session_state[_PICKER] = [key for key in address_keys if key in runs][:MOST]
+    elif st.session_state.get(_PICKER):
+        st.session_state[_PICKER] = [key for key in st.session_state[_PICKER] if key in runs]
         _write_address()
     labels = {key: choice_label(run) for key, run in runs.items()}
     picked = st.multiselect(
         "Runs",
         list(labels),
         format_func=labels.__getitem__,
-        key=COMPARED_BOX,
+        key=_PICKER,
         on_change=_write_address,
         persist_state="session",
         max_selections=MOST,
@@ -158,7 +150,7 @@ def _address_runs(keys: list[str]) -> None:
 
 
 def _write_address() -> None:
-    picked = st.session_state.get(COMPARED_BOX)
+    picked = st.session_state.get(_PICKER)
     if picked:
         _address_runs(picked)
     else:

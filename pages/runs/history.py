@@ -51,7 +51,7 @@ from pages.shared.charts.energy_parts import energy_bar
 from pages.shared.charts.plot import plot
 from pages.shared.live.events import ALL
 from pages.shared.live.person import name_of_starter, run_actions, why_not
-from pages.shared.live.runs import COMPARED_BOX, ids_of, rerun_on_change, show_damaged_folds
+from pages.shared.live.runs import COMPARED, ids_of, rerun_on_change, show_damaged_folds
 from pages.shared.live.state import errors_as_sentences, escaped, run_list, store
 from pages.shared.live.watch import watch
 from pages.shared.widgets.tables import number, score_format, text
@@ -432,7 +432,7 @@ def _picked_runs(shown: Sequence[ListedRun], key: str) -> list[ListedRun]:
         row_numbers = state_of_table["selection"]["rows"]
         picked_ids = [shown[row].run_id for row in row_numbers if row < len(shown)]
         if len(picked_ids) > 1 and picked_ids != st.session_state.get(PICKED):
-            st.session_state[COMPARED_BOX] = picked_ids  # Compare begins with them
+            st.query_params[COMPARED] = ",".join(picked_ids)  # The view Compare begins with them.
         st.session_state[PICKED] = picked_ids
     picked_ids = st.session_state.get(PICKED, ())
     return [row for row in shown if row.run_id in picked_ids]

@@ -110,14 +110,18 @@ def test_picked_runs_open_side_by_side(app, a_run):
 
 
 def test_compare_begins_with_the_rows_that_were_picked_in_the_table(app, a_run, store):
-    first, second = a_run([0.3]), a_run([0.2])
+    first, second, third = a_run([0.3]), a_run([0.2]), a_run([0.1])
     open_history(app)
     key = table_key(RunList(store).rows())
-    app.session_state[key] = {"selection": {"rows": [0, 1], "columns": [], "cells": []}}
-    app.run()
-    app.session_state["view"] = "Compare"
-    app.run()
-    assert set(app.multiselect(key="compared").value) == {first.run_id, second.run_id}
+    # The newest run stands first. Rows that are picked after a comparison take its place.
+    for rows, picked in [([0, 1], [third, second]), ([0, 2], [third, first])]:
+        app.session_state["view"] = "All runs"
+        app.run()
+        app.session_state[key] = {"selection": {"rows": rows, "columns": [], "cells": []}}
+        app.run()
+        app.session_state["view"] = "Compare"
+        app.run()
+        assert set(app.multiselect(key="compared").value) == {run.run_id for run in picked}
     assert not app.exception
 
 

@@ -21,8 +21,6 @@ from pages.shared.live.watch import draw_live, watch
 
 COMPARED = "runs"
 """In the address: ids of own runs and `<dataset>--<algorithm>` of recorded ones, with commas."""
-COMPARED_BOX = "compared"
-"""Key of the box that has the runs to compare, by what the address calls them."""
 
 ChoosableRun = ListedRun | RunRecord
 """A run that one chooses: own ones are rows of the list, recorded ones have their folds."""
