@@ -61,6 +61,15 @@ def test_what_a_release_before_can_ask_is_still_answered(record, old, new):
         assert getattr(record, old) == getattr(record, new)
 
 
+def test_what_a_selection_knows_is_still_read_under_its_old_names():
+    chosen = ecv.select("synthetic", ["popular", "item-knn"], k=2, keep=False)
+    with pytest.warns(DeprecationWarning, match="state"):
+        state = chosen.standing
+    assert state is chosen.state
+    with pytest.warns(DeprecationWarning, match="result"):
+        assert state.played is state.result
+
+
 def test_the_cost_of_a_fold_is_still_read_under_its_old_names():
     run = ecv.evaluate("synthetic", "popular", k=2, keep=False)
     fold = run.record.folds[0]

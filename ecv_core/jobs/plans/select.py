@@ -25,6 +25,7 @@ from ecv_core.jobs.plan import FoldTask, PlanResults, folds_done, folds_of
 from ecv_core.jobs.plan_runs import Callbacks, PlanRuns
 from ecv_core.jobs.plans.run import SPECULATE
 from ecv_core.records.errors import InputError
+from ecv_core.records.renamed import renamed_fields
 from ecv_core.records.run import FoldResult, RunRecord, Scores
 from ecv_core.records.spec import RunSpec
 from ecv_core.selection.contenders import over_same_users, parse_contender
@@ -68,6 +69,7 @@ NamedSpecs = Sequence[tuple[str, RunSpec]]
 """Contenders before they are checked: name and spec of each."""
 
 
+@renamed_fields(played="result")
 @dataclass(frozen=True, kw_only=True)
 class SelectionState:
     """Where a selection is now."""
@@ -111,6 +113,7 @@ class SelectionState:
         return verdict_sentence(titles, self.terms, self.result, dataset=on)
 
 
+@renamed_fields(standing="state")
 @dataclass(frozen=True)
 class Selected:
     """A decided selection; a notebook shows it as a sentence and a table.
