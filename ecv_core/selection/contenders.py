@@ -62,7 +62,9 @@ def over_same_users(contenders: Sequence[Scores]) -> list[Scores]:
         contenders: With `user_ids` where they have `users`.
     """
     id_arrays = [contender.user_ids for contender in contenders if contender.user_ids is not None]
-    if not id_arrays:  # no contender has users' scores, so there is nothing to pair
+    # Mostly all have the same users, or none has any. A selection asks after every fold, and to
+    # compare the users takes a hundredth of the time that it takes to sort them.
+    if all(np.array_equal(id_arrays[0], user_ids) for user_ids in id_arrays):
         return list(contenders)
     everybody = np.unique(np.concatenate(id_arrays))
     return [_with_columns_for(contender, everybody) for contender in contenders]
@@ -123,7 +125,7 @@ def varied_parameters(names: Sequence[str]) -> list[dict[str, ParamValue]] | Non
             algorithm = models.algorithm(algorithm_id)
             algorithms.add(algorithm_id)
             configurations.append(algorithm.with_defaults(algorithm.resolve(params)))
-    except InputError:  # a contender from outside has a name that no algorithm has here
+    except InputError:  # of a contender from outside neither name nor parameters are known here
         return None
     if len(algorithms) != 1:
         return None

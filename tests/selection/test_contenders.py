@@ -30,6 +30,13 @@ def test_every_user_has_one_column_in_all() -> None:
     assert first.users.dtype == np.float32
 
 
+def test_contenders_with_the_same_users_stay_as_they_are() -> None:
+    some = [scores(name, [7, 2], [[0.25, 0.5], [1.0, 0.75]]) for name in "ab"]
+    first, second = over_same_users(some)
+    assert first is some[0]
+    assert second is some[1]
+
+
 def test_contenders_without_users_scores_stay_as_they_are() -> None:
     some = [Scores(name="a", folds=np.ones(3)), Scores(name="b", folds=np.ones(3))]
     assert over_same_users(some) == some
