@@ -33,7 +33,7 @@ Params = Annotated[tuple[tuple[str, ParamValue], ...], _ObjectInJson]
 
 
 _LARGEST = 2**53
-"""Where a parameter has no bound of its own: as far as whole numbers are exact."""
+"""As far as whole numbers are exact: the bound of a parameter that has none of its own."""
 _ROUNDING = 1e-12
 """What is smaller, rounding has kept from being 0."""
 
@@ -270,12 +270,16 @@ def percent_text(share: float, digits: str = ".3g") -> str:
 def score_text(score: float, sign: str = "-") -> str:
     """A score to four decimals, a small one to two digits: '0.2980', '0.00041', '1.2e-05'.
 
+    A very large one has five digits, '1.2346e+20', for a float has no decimals there.
+
     Args:
         score: A score, or a difference of two.
         sign: As in a format string: '+' shows that of positive numbers too.
     """
     if _ROUNDING < abs(score) < 0.001:
         return f"{score:{sign}.2g}"
+    if abs(score) > _LARGEST:
+        return f"{score:{sign}.5g}"
     return f"{score:{sign}z.4f}"
 
 

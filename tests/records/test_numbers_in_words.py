@@ -39,6 +39,12 @@ def test_a_score_that_is_not_0_is_not_shown_as_0(score, text):
     assert score_text(score) == text
 
 
+def test_a_score_has_no_digits_that_no_float_has():
+    assert score_text(9e15) == "9000000000000000.0000"
+    assert score_text(1e30) == "1e+30"
+    assert score_text(-1.23456789e20, "+") == "-1.2346e+20"
+
+
 def test_a_difference_has_its_sign():
     assert [score_text(value, "+") for value in (0.5, 0.00001, -0.5)] == [
         "+0.5000",
