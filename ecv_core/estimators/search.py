@@ -270,9 +270,6 @@ class EFoldSearchCV(_EarlySearch, GridSearchCV):  # type: ignore[misc]
         pre_dispatch: Any = "2*n_jobs",
         error_score: Any = np.nan,
         return_train_score: bool = False,
-        # With the rule 'never' all folds run. Else the search ends once no more than the expected
-        # loss is lost by taking the leader; or, if the winner has to be certain, once no other
-        # candidate can have the best mean of all folds, with this confidence.
         rule: StoppingRule | str | None = None,
         expected_loss: float = 0.001,
         certain: bool = False,
@@ -344,9 +341,6 @@ class EFoldRandomizedSearchCV(_EarlySearch, RandomizedSearchCV):  # type: ignore
         random_state: Any = None,
         error_score: Any = np.nan,
         return_train_score: bool = False,
-        # With the rule 'never' all folds run. Else the search ends once no more than the expected
-        # loss is lost by taking the leader; or, if the winner has to be certain, once no other
-        # candidate can have the best mean of all folds, with this confidence.
         rule: StoppingRule | str | None = None,
         expected_loss: float = 0.001,
         certain: bool = False,

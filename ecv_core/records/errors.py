@@ -54,7 +54,7 @@ class UnknownName(InputError):
         super().__init__(f"no {kind} is called '{name}'; {hint}choose one of: {choices}")
 
     def __reduce__(self) -> tuple[object, ...]:
-        # Pickling an exception calls its class with its text, but this class takes other arguments.
+        # Unpickling an exception calls its class with its text, but this one takes other arguments.
         return InputError, self.args
 
 

@@ -245,7 +245,7 @@ class _SelectionWalk:
     ) -> None:
         self._contenders = contenders
         self._costs = _fold_costs(contenders, terms)
-        """In the unit of the budget; shape (contenders, k)."""
+        """As of `_fold_costs`."""
         self._budget = terms.budget
         self.spent = 0.0
         """In the unit of the budget."""
@@ -368,7 +368,10 @@ class _CompletedScores(PairedScores):
 
 
 def _fold_costs(contenders: Sequence[Scores], terms: Terms) -> Floats:
-    """What each fold costs in the unit of the budget; shape (contenders, k), NaN if not known."""
+    """What each fold costs in the unit of the budget, NaN if not known; 1 without a budget.
+
+    The shape is (contenders, k).
+    """
     if terms.budget is None or terms.budget.unit == "folds":
         return np.ones((len(contenders), terms.k))
     if terms.budget.unit == "joules":

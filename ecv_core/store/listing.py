@@ -171,8 +171,8 @@ class _Source(NamedTuple):
     """All that a row of the list is made of, but for the folds themselves."""
 
     row: Any
-    """Of the runs table; and, by which a change of its folds is seen, how many folds it has and the
-    place of the newest in its table."""
+    """Of the runs table, with the number of its folds, and the place of the newest in the table of
+    folds: they change where its folds do."""
     label: Label
     imported: bool
 
@@ -316,7 +316,6 @@ def _spent(results: Iterable[FoldResult]) -> tuple[Spent, ...]:
     """Of folds that this run has computed: one that it has from another run is counted there."""
     results_of_source: defaultdict[str, list[FoldResult]] = defaultdict(list)
     for result in results:
-        # A fold that is used again was paid for by the run that has computed it.
         if not result.reused:
             results_of_source[result.energy.source].append(result)
     spent = []

@@ -79,7 +79,8 @@ class MetricsStudy:
 
     def dp_corrected(self, metric: str) -> float:
         """DP of the corrected p values."""
-        # DP is the sum of the p values of as many pairs as a draw has: here of so many of mean p.
+        # DP is the sum of the p values of the pairs that are drawn. Any pair may be drawn, so that
+        # it is expected to be the mean of all p values, times the number of pairs drawn.
         return len(self.curves[metric].p_values) * float(self.corrected[metric].mean())
 
     def sentence(self) -> str:
