@@ -426,16 +426,20 @@ def _picked_runs(shown: Sequence[ListedRun], key: str) -> list[ListedRun]:
         shown: The runs of the table.
         key: The key of the table.
     """
+    picked_before = set(st.session_state.get(PICKED, ()))
+    picked = [row for row in shown if row.run_id in picked_before]
     state_of_table = st.session_state.get(key)
-    if state_of_table is not None:
-        # The ids are kept, as another filter or a new run makes a table of another key.
-        row_numbers = state_of_table["selection"]["rows"]
-        picked_ids = [shown[row].run_id for row in row_numbers if row < len(shown)]
-        if len(picked_ids) > 1 and picked_ids != st.session_state.get(PICKED):
-            st.query_params[COMPARED] = ",".join(picked_ids)  # The view Compare begins with them.
-        st.session_state[PICKED] = picked_ids
-    picked_ids = st.session_state.get(PICKED, ())
-    return [row for row in shown if row.run_id in picked_ids]
+    if state_of_table is None:
+        return picked
+    row_numbers = set(state_of_table["selection"]["rows"])
+    picked_now = [row for number, row in enumerate(shown) if number in row_numbers]
+    # The view Compare begins with these, in place of runs that were chosen there before. Those stay
+    # if a filter hides picked rows, or if their runs are deleted: then nobody has picked anything.
+    if len(picked_now) > 1 and picked_now != picked:
+        st.query_params[COMPARED] = ",".join(ids_of(picked_now))
+    # The ids are kept, as another filter or a new run makes a table of another key.
+    st.session_state[PICKED] = ids_of(picked_now)
+    return picked_now
 
 
 def _score_and_energy_picture(

@@ -7,6 +7,7 @@ from ecv_core.records.run import RunState
 from ecv_core.store.listing import Label, RunList, label_runs
 from ecv_core.store.schema import folds, runs
 from pages.runs.actions import retagged
+from pages.runs.comparison import MOST
 from pages.runs.history import runs_frame, table_key
 from pages.shared.widgets.tables import score_format
 
@@ -109,20 +110,64 @@ def test_picked_runs_open_side_by_side(app, a_run):
     assert app.multiselect(key="compared").value == [runs[1].run_id, runs[0].run_id]
 
 
-def test_compare_begins_with_the_rows_that_were_picked_in_the_table(app, a_run, store):
-    first, second, third = a_run([0.3]), a_run([0.2]), a_run([0.1])
-    open_history(app)
-    key = table_key(RunList(store).rows())
-    # The newest run stands first. Rows that are picked after a comparison take its place.
-    for rows, picked in [([0, 1], [third, second]), ([0, 2], [third, first])]:
-        app.session_state["view"] = "All runs"
+@pytest.fixture
+def pick_rows(app, store):
+    """Pick rows of the table by their numbers, as clicks do."""
+
+    def pick(*rows):
+        key = table_key(RunList(store).rows())
+        app.session_state[key] = {"selection": {"rows": list(rows), "columns": [], "cells": []}}
         app.run()
-        app.session_state[key] = {"selection": {"rows": rows, "columns": [], "cells": []}}
-        app.run()
-        app.session_state["view"] = "Compare"
-        app.run()
-        assert set(app.multiselect(key="compared").value) == {run.run_id for run in picked}
+
+    return pick
+
+
+def open_view(app, view):
+    app.session_state["view"] = view
+    app.run()
     assert not app.exception
+
+
+def compared(app):
+    return set(app.multiselect(key="compared").value)
+
+
+def test_compare_begins_with_the_rows_that_were_picked_last_in_the_table(app, a_run, pick_rows):
+    fourth, third, second, first = [a_run([score]) for score in (0.1, 0.2, 0.3, 0.4)]
+    open_history(app)
+    pick_rows(0, 1)
+    open_view(app, "Compare")
+    assert compared(app) == {first.run_id, second.run_id}
+    open_view(app, "All runs")
+    pick_rows(2, 3)
+    open_view(app, "Compare")
+    assert compared(app) == {third.run_id, fourth.run_id}
+
+
+def test_runs_that_were_chosen_in_compare_stay_while_nobody_picks_rows(app, a_run, pick_rows):
+    runs = [a_run([score], rule="never") for score in (0.1, 0.2)]
+    runs += [a_run([score], algorithm="popular") for score in (0.3, 0.4)]
+    open_history(app)
+    pick_rows(0, 1, 2)
+    open_view(app, "Compare")
+    chosen = [runs[0].run_id, runs[3].run_id]
+    app.multiselect(key="compared").set_value(chosen).run()
+    open_view(app, "All runs")
+    del app.query_params["runs"]  # as the menu leads to this page
+    app.text_input(key="find").set_value("popular").run()  # hides one of the picked rows
+    app.run()
+    open_view(app, "Compare")
+    assert compared(app) == set(chosen)
+
+
+def test_of_too_many_picked_rows_compare_takes_the_first_and_says_so(app, a_run, pick_rows):
+    for _ in range(MOST + 1):
+        a_run([0.3])
+    open_history(app)
+    pick_rows(*range(MOST + 1))
+    open_view(app, "Compare")
+    assert len(compared(app)) == MOST
+    assert f"Only the first {MOST} are shown" in app.warning[0].value
 
 
 def test_a_pick_in_the_table_is_known_by_its_run_not_by_its_place(app, a_run, store):
