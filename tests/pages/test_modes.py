@@ -260,7 +260,7 @@ CHANGES = {
     *("keep", "download", "start", "resume", "cancel", "forget"),
 }
 """What changes something, by its name in the library."""
-ASKED = {"run_actions", "dataset_actions", "actions", "person"}
+ASKED = {"run_actions", "dataset_actions", "person"}
 ASKED |= {"background_work"}  # tasks of the server
 ASKED |= {"STUDIES"}  # a form, which asks `run_actions()` itself
 

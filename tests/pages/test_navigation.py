@@ -63,25 +63,22 @@ def test_a_view_is_in_the_address(app, page, view, title):
     assert titles(app) == [title]
 
 
-def test_a_view_that_is_none_is_said_and_the_usual_one_shown(app):
+@pytest.mark.parametrize(
+    ("view", "warnings"),
+    [
+        ("Racing", ["From the link: 'Racing' is not known here; there is Fold by fold and Race."]),
+        ("", []),  # as Streamlit writes it once everything is taken out of a widget
+    ],
+)
+def test_the_usual_view_is_in_place_of_one_that_is_none_and_a_wrong_name_is_said(
+    app, view, warnings
+):
     app.run()
-    app.query_params["view"] = "Racing"
+    app.query_params["view"] = view
     app.switch_page("replay/replay.py").run()
     assert not app.exception
     assert titles(app) == ["Replay: see why it stopped"]
-    (said,) = [one.value for one in app.warning]
-    words = "From the link: 'Racing' is not known here; there is Fold by fold and Race."
-    assert said.replace("\\", "") == words
-
-
-def test_an_empty_name_as_streamlit_writes_it_is_no_mistake_in_a_link(app):
-    """It does so once everything is taken out of a widget, such as the algorithms of Run."""
-    app.run()
-    app.query_params["view"] = ""
-    app.switch_page("replay/replay.py").run()
-    assert not app.exception
-    assert titles(app) == ["Replay: see why it stopped"]
-    assert not app.warning
+    assert [one.value.replace("\\", "") for one in app.warning] == warnings
 
 
 def test_a_process_that_is_started_while_a_page_is_drawn_draws_none(
