@@ -168,5 +168,5 @@ def _stop_sentence(all_moments: Sequence[Moment], stop: int, alpha: str) -> str:
 
 def _width(moment: Moment) -> float:
     """Of the interval; every moment from the second on has one."""
-    assert moment.interval is not None  # the rule cannot stop at the first fold, which has none
+    assert moment.interval is not None  # the rule stops after three folds at the earliest
     return moment.interval.width

@@ -121,8 +121,7 @@ def _time_and_energy_sentence(total: Expected, source: str, load_per_core: float
     busy = ""
     shortest, longest = total.seconds
     if load_per_core > _BUSY_LOAD_PER_CORE:
-        # Each of the other programs takes as much of a core as the fold does, which slows it down
-        # so much.
+        # Programs on one core get equal shares of it: beside one other, a fold takes twice as long.
         longest *= 1 + load_per_core
         busy = (
             f" The longer time allows for a busy machine ({load_per_core:.1f} programs per core)."

@@ -217,7 +217,8 @@ class Watch:
 
     def active_runs(self) -> list[RunRecord]:
         """As `Store.active`; runs are read again only when one has gone on. Raises: StoreError."""
-        # All parts of a page show the same moment: that at which the drawing of the page began.
+        # All of a page shows the moment at which its drawing began; a part that is drawn again by
+        # itself shows a later one.
         activity = self.drawn_activity()
         # The stages have the state, the number of folds and the like of each active run: while they
         # stay as they are, only progress changes.
