@@ -85,6 +85,8 @@ _SHARES_TRIED = 20
 """More different scores of a column need not be tried."""
 _ROWS_FOR_DIGITS = 20
 """The scores of this many rows show how many digits all of them have."""
+_LEAST_CHANCE = 1e-6
+"""A chance below this need not be known more exactly."""
 _FEW_BY_CHANCE = 0.05
 """With fewer counts that fit by chance than this, one that fits is that of the samples."""
 
@@ -298,7 +300,8 @@ def chance_of_mean(scores: Floats, others: Floats) -> float:
     """About how likely it is that a fold's scores are the means of others by chance.
 
     A score that could as well be any other between the least and the greatest of the others is
-    their mean in one of so many cases. Columns that are equal count once.
+    their mean in one of so many cases. Columns that are equal count once. A chance below 0.000001
+    may be given as a greater one below that.
 
     Args:
         scores, others: as of `is_mean_of`.
@@ -312,6 +315,8 @@ def chance_of_mean(scores: Floats, others: Floats) -> float:
         # Scores that are shares of few samples have fewer values than their digits allow.
         chance_by_digits = _chance_of_value(others_of_column, step_by_digits)
         chance *= max(chance_by_digits, _chance_of_share(column[0], others_of_column))
+        if chance < _LEAST_CHANCE:  # further columns take long, and can only lower it
+            break
     return chance
 
 
