@@ -66,8 +66,7 @@ def parse_score_texts(table: pa.Table, *, is_delimited: bool) -> ParsedScores:
 
     Args:
         table: As `table_of` gives it.
-        is_delimited: Whether it is from delimited text, in which people write numbers their way. A
-            program writes the decimals of other files behind a point.
+        is_delimited: As of `FileTable`.
     """
     import pyarrow as pa
 

@@ -43,9 +43,11 @@ _SIGNS_OF_TRACKERS = {"W&B": {"Name", "State"}, "MLflow": {"Name", "Run ID", "St
 _OPTUNA_ATTRIBUTE = "user_attrs_"
 """Columns of what a user keeps with a trial begin with this."""
 _FINISHED = frozenset(
-    words_of("finished complete completed success successful succeeded ok done terminated passed")
+    words_of(
+        "finished complete completed success successful succeeded ok done terminated passed stopped"
+    )
 )
-# No 'stopped': a run that has stopped early has its score.
+"""Words for runs that have their score: one that is 'stopped' may have stopped early by a rule."""
 _UNFINISHED = frozenset(
     words_of(
         "failed fail failure error errored crashed killed running scheduled waiting pruned queued "
@@ -86,7 +88,7 @@ def _with_usual_columns(table: pa.Table, file: str) -> TablePart:
 def _finished_runs(table: pa.Table, file: str) -> TablePart:
     """The rows of runs that have finished, where a column says it of each row.
 
-    A run that failed or was stopped may have written a score before, of a part of its work.
+    A run that failed or was killed may have written a score before, of a part of its work.
 
     Raises:
         InputError: Where none has finished.

@@ -164,15 +164,11 @@ def with_varying_scores(scores: ScoreFile, file: str) -> ScoreFile:
     return replace(scores, contenders=tuple(kept), left_out=f"{scores.left_out} {sentence}".strip())
 
 
-_SUFFIXES_OF_PROGRAMS = {".json", ".jsonl", ".parquet"}
-"""Of files that people do not type, but programs write."""
-
-
 def _read_contenders(path: Path, metric: str | None) -> ScoreFile:
     file = f"the file {path.name}"
-    export_part = normalise_export(table_of(path, file), file)
-    is_delimited = _SUFFIXES_OF_PROGRAMS.isdisjoint(path.suffixes)
-    parsed = parse_score_texts(export_part.table, is_delimited=is_delimited)
+    file_table = table_of(path, file)
+    export_part = normalise_export(file_table.table, file)
+    parsed = parse_score_texts(export_part.table, is_delimited=file_table.is_delimited)
     rows = _score_rows(parsed.table, file, metric)
     contenders = _contenders(rows.labels, rows.scores, file)
     kept, summaries = _without_summary_contenders(contenders)
@@ -416,7 +412,6 @@ def _check_complete(
         names: The names of the contenders; folds and users likewise.
         file: How errors call the file.
     """
-    # `has_score` has the shape (contenders, folds, users).
     has_no_score = ~has_score.any(axis=2)
     if has_no_score.any():
         contender, fold = np.argwhere(has_no_score)[0]

@@ -47,7 +47,16 @@ class RowLabels(NamedTuple):
     """Of each row, the place of its name among them; shape (rows,)."""
 
 
-def table_of(path: Path, file: str) -> pa.Table:
+class FileTable(NamedTuple):
+    """The table of a file."""
+
+    table: pa.Table
+    is_delimited: bool
+    """Whether it is from delimited text, in which people write numbers their way. A program writes
+    the decimals of other files behind a point."""
+
+
+def table_of(path: Path, file: str) -> FileTable:
     """The table of a file, with rows, and columns of different names.
 
     Args:
@@ -58,17 +67,17 @@ def table_of(path: Path, file: str) -> pa.Table:
     Raises:
         InputError: For a file that cannot be read as a table.
     """
-    table = _read(path, file)
+    table, is_delimited = _read(path, file)
     names = [name.strip() for name in table.column_names]
     if len(set(names)) < len(names):
         shown = ", ".join(names)[:200]
         raise InputError(f"the columns of {file} must have different names, but are {shown}")
     if not len(table):
         raise InputError(f"{file} has no rows; give one per contender and fold")
-    return table.rename_columns(names)
+    return FileTable(table.rename_columns(names), is_delimited)
 
 
-def _read(path: Path, file: str) -> pa.Table:
+def _read(path: Path, file: str) -> FileTable:
     import pyarrow as pa
 
     if path.exists() and not path.is_file():  # a pipe or device may never end
@@ -77,14 +86,16 @@ def _read(path: Path, file: str) -> pa.Table:
         raise InputError(f"{file} is packed twice; unpack it once and give the unpacked file")
     try:
         if path.suffix == ".parquet":
-            return _parquet(path, file)
+            return FileTable(_parquet(path, file), is_delimited=False)
         with _opened(path) as text:
             head = text.read(1 << 16)
             if is_json(head):
-                return table_of_json((head + text.read()).decode("utf-8-sig"), file)
+                content = (head + text.read()).decode("utf-8-sig")
+                return FileTable(table_of_json(content, file), is_delimited=False)
             if path.suffix == ".log":
-                return table_of_log((head + text.read()).decode("utf-8"), file)
-        return _csv(path, head, file)
+                content = (head + text.read()).decode("utf-8")
+                return FileTable(table_of_log(content, file), is_delimited=False)
+        return FileTable(_csv(path, head, file), is_delimited=True)
     except (OSError, EOFError, zlib.error, ValueError, pa.ArrowException) as error:
         raise _unreadable(file, error) from None
 

@@ -721,6 +721,8 @@ def test_an_export_of_runs_of_which_none_has_finished_is_refused(read_text) -> N
 def test_a_run_that_has_stopped_early_counts(read_text) -> None:
     text = "model,fold,rmse,status\nknn,0,0.9,stopped\nknn,1,0.8,complete\n"
     assert folds_of(read_text(text)) == {"knn": [0.9, 0.8]}
+    scores = read_text(text + "knn,1,0.1,failed\n")  # it says nothing of other runs
+    assert folds_of(scores) == {"knn": [0.9, 0.8]}
 
 
 def test_a_state_that_is_none_of_a_run_loses_no_row(read_text) -> None:
@@ -913,12 +915,22 @@ def test_a_sign_of_thousands_beside_decimals_is_refused(read_text, rows) -> None
         read_text(header + rows)
 
 
-def test_a_number_with_a_point_in_quotation_marks_of_json_has_decimals(tmp_path: Path) -> None:
-    path = tmp_path / "scores.json"
+@pytest.mark.parametrize("name", ["scores.json", "scores.txt", "scores.json.csv"])
+def test_a_number_with_a_point_in_quotation_marks_of_json_has_decimals(
+    tmp_path: Path, name: str
+) -> None:
+    path = tmp_path / name
     path.write_text('[{"fold": 1, "knn": "1.234"}, {"fold": 2, "knn": "1.250"}]')
     assert folds_of(read_contenders(path)) == {"knn": [1.234, 1.25]}
     path.write_text('[{"fold": 1, "knn": "1,234"}, {"fold": 2, "knn": "1,250"}]')
     with pytest.raises(InputError, match=r"'1,234' in the column 'knn' .* is not a number"):
+        read_contenders(path)
+
+
+def test_the_name_of_a_file_does_not_say_what_its_numbers_mean(tmp_path: Path) -> None:
+    path = tmp_path / "scores.parquet.csv"
+    path.write_text("fold;knn;layers\n1;0.5;1,2\n2;0.6;1,3\n")
+    with pytest.raises(InputError, match=r"'1,2' in the column 'layers' .* is not a number"):
         read_contenders(path)
 
 
