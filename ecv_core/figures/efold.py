@@ -88,10 +88,11 @@ class FoldHistory:
         """One row per fold; see `efold_frame`. Intervals end where the score cannot be."""
         frame = efold_frame(self.moments, self.stopped_at)
         least, most = self.metric_range
-        # A score may be on another scale than its metric, such as percent. The mean then lies
-        # outside the metric's range, and clipping must not cut the interval off its own mean.
-        frame["low"] = frame["low"].clip(lower=np.minimum(least, frame["mean"]))
-        frame["high"] = frame["high"].clip(upper=np.maximum(most, frame["mean"]))
+        # Means outside of the metric's range are on another scale, such as percent, whose ends are
+        # not known.
+        if frame["mean"].between(least, most).all():
+            frame["low"] = frame["low"].clip(lower=least)
+            frame["high"] = frame["high"].clip(upper=most)
         return frame
 
     def after(self, n: int) -> FoldHistory:

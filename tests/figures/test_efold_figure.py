@@ -61,8 +61,8 @@ def test_the_band_ends_where_the_score_cannot_be():
     upper_edge = next(trace for trace in figure.data if trace.showlegend is False)
     assert list(upper_edge.y) == [0.4, 0.37]
     assert "confidence interval 0.2500 to 0.4000 (0.2400 wide)" in alt_text(history.after(2))
-    in_percent = replace(history, metric_range=(0, 0.1))  # another scale: up to the mean alone
-    assert in_percent.frame()["high"].tolist()[1:] == [0.32, 0.32]
+    in_percent = replace(history, metric_range=(0, 0.1))  # whose ends are those of another scale
+    assert in_percent.frame()["high"].tolist()[1:] == [0.44, 0.37]
 
 
 def test_every_fold_counts_while_there_is_no_stop():
