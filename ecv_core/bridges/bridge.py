@@ -188,7 +188,7 @@ def _write_job(
         "model": model,
         "params": params,
         "n": spec.n,
-        "seed": fold.seed % 2**31,  # the libraries read a seed as a signed integer of 32 bits
+        "seed": fold.seed % 2**31,  # fits a signed integer of 32 bits, should a library use one
         "metric": metric,
         "train_items": spec.candidates == "train",
         "check": check,

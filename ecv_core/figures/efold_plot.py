@@ -313,8 +313,8 @@ def drawn_steps(history: FoldHistory) -> list[int]:
     folds = len(history.moments)
     if folds <= _MOST_FOLDS_ALL_DRAWN:
         return list(range(folds + 1))
-    # With many folds, there are figures only of those folds at which more changes than one point is
-    # added: at the beginning, around the stop, and at the end.
+    # With many folds, there are figures only where more happens than that one point is added: at
+    # the beginning, around the stop, and at the end.
     steps = {*range(_FIGURES_TO_EACH_SIDE + 1), *range(folds - _FIGURES_TO_EACH_SIDE, folds + 1)}
     stop = history.stopped_at
     if stop is not None:

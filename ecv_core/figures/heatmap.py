@@ -137,7 +137,7 @@ def heatmap_figure(
         dark: Whether the page is dark.
     """
     table = table_at_alpha(frame, value, frame["alpha"].iloc[0])
-    # The cells are empty at first: each step of the slider says what they hold.
+    # The cells have no numbers at first: each step of the slider writes its own.
     return _heatmap(table, scale, palette(dark), hovertemplate=_hover(hover))
 
 

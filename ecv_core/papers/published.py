@@ -122,7 +122,7 @@ def entry_of(run: RunRecord, *, runner: str) -> Entry:
         settings = [f"{name} {value}" for name, value in changed_parameters.items()]
         method += f" ({', '.join(settings)})"
     protocol = f"{run.spec.split}, k = {run.spec.k}"
-    # Each of ten such folds holds out a tenth of the ratings at random, as papers call 90:10.
+    # Each of ten such folds holds out a tenth of the ratings at random, which papers call 90:10.
     if run.spec.split == "record-k-fold" and run.spec.k == 10:
         protocol = NINETY_TEN
     return Entry(

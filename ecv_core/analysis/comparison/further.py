@@ -83,7 +83,7 @@ def _further_tests(
     if margin is None:
         margin = MARGIN * abs(float(fold_scores.mean()))
     chances = None
-    # As the corrected t test, it assumes that each fold is tested on one of k parts of the data.
+    # As the corrected t test, it assumes that each fold tests on one of k parts of the data.
     if of_k_parts(first.spec.split) and folds_tell(first, second, folds):
         differences = fold_scores - second.signed_fold_scores(folds)
         parts = first.spec.folds_of_a_partition

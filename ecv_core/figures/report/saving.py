@@ -129,9 +129,8 @@ def _pgf(figure: Figure, title: str) -> str:
     from matplotlib.backend_bases import RendererBase
     from matplotlib.backends.backend_pgf import RendererPgf
 
-    # matplotlib would start a TeX to measure a text. This renderer measures it as all others do.
     class WithoutTex(RendererPgf):
-        """Measures text by itself, where matplotlib would start a TeX."""
+        """Measures text as all other renderers do, where matplotlib would start a TeX."""
 
         def get_text_width_height_descent(
             self, s: str, prop: FontProperties, ismath: bool | Literal["TeX"]
