@@ -435,7 +435,12 @@ def _folds_used_sentence(runs: Sequence[RunRecord], sources: Sequence[str], scop
     folds = distinct_folds(runs)
     least, most = sum_of_ranges(fold.energy.range for fold in folds)
     emissions = grams(sum(fold.energy.grams_co2e for fold in folds))
-    if least < most:  # emissions are known for the high end of the range only
+    # Emissions are those of the joules. These are the most that an estimate may be, but where a
+    # meter was not read all the time it may have been more.
+    may_be_more = any(fold.energy.range[1] > fold.energy.joules for fold in folds)
+    if may_be_more:
+        emissions = f"about {emissions}"
+    elif least < most:
         emissions = f"at most {emissions}"
     return (
         f"The {counted(len(folds), 'fold')} {scope} used {watt_hours_range(least, most)} "

@@ -31,7 +31,7 @@ from ecv_core.figures.report.latex import (
 )
 from ecv_core.figures.report.race import ContenderRace
 from ecv_core.records.errors import InputError
-from ecv_core.records.run import Scores
+from ecv_core.records.run import Reading, Scores
 from ecv_core.selection.replay import select_in_order
 from ecv_core.selection.rounds import Terms
 
@@ -64,6 +64,18 @@ def test_a_run_says_data_filter_split_metric_rule_interval_result_energy_and_ver
         "e-fold 0.1.0, Python 3.11.7, torch 2.13.0",
     ):
         assert words in text
+
+
+def test_emissions_may_be_higher_where_a_meter_was_not_read_all_the_time(a_run):
+    run = a_run()
+    reading = Reading(meter="plug", source="plug", joules=36, low_joules=18, high_joules=72)
+    folds = []
+    for fold in run.folds:
+        energy = replace(fold.energy, source="plug", joules=36, readings=(reading,))
+        folds.append(replace(fold, energy=energy))
+    text = describe_runs([replace(run, folds=tuple(folds))], MADE_WITH).methods
+    assert "used 15 to 60 mWh" in text
+    assert "which is about 1.5 g CO2e" in text
 
 
 def test_the_same_folds_are_claimed_only_where_every_algorithm_has_every_dataset(a_run):
