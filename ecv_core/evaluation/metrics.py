@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -200,7 +201,7 @@ class Metric:
         if values.dtype.kind not in "buif":
             raise InputError(f"{name} gave {result!r:.80}; it has to give numbers")
         numbers: Floats = values.astype(np.float64)
-        # Numbers are refused that are not at most the largest score, which includes NaN.
+        # NaN is refused too, because it is not at most any number.
         not_finite = numbers[~(np.abs(numbers) <= LARGEST_SCORE)]
         if len(not_finite):
             raise InputError(f"{name} gave {not_finite[0]}; it has to give finite numbers")
@@ -281,334 +282,393 @@ _PROJECT_METRICS: dict[str, Metric] = {}
 """The project's own metrics by id, in the order in which pages list them."""
 
 
-def _define(metric_id: str, **facts: Any) -> None:  # noqa: ANN401  fields of `Metric`
+def _define(metric: Metric) -> None:
     """Make a metric one of the project's own."""
-    _PROJECT_METRICS[metric_id] = Metric(metric_id, **facts)
+    _PROJECT_METRICS[metric.id] = metric
 
 
-def _define_share(metric_id: str, **facts: Any) -> None:  # noqa: ANN401  fields of `Metric`
-    """Make a metric that is from 0 to 1 one of the project's own."""
-    _define(metric_id, low=0, high=1, **facts)
-
-
-def _define_error(metric_id: str, **facts: Any) -> None:  # noqa: ANN401  fields of `Metric`
-    """Make an error, which is at least 0 and better the lower it is, one of the project's own."""
-    _define(metric_id, higher_is_better=False, low=0, **facts)
+_share = partial(Metric, low=0, high=1)
+"""A metric that is from 0 to 1."""
+_error = partial(Metric, higher_is_better=False, low=0)
+"""A metric that is at least 0, and better the lower it is."""
 
 
 # A new metric of hits is an entry here, with its function as `compute`: (hits, held_out) -> a
 # number for each user, 0 where there is no hit. The kernels of the metrics below, which need
 # more or are computed at all cut-offs at once, are in `formulas` and `full`.
 
-_define_share(
-    "ndcg",
-    title="nDCG",
-    formula=r"\frac{\sum_{r=1}^{n} rel_r / \log_2(r+1)}"
-    r"{\sum_{r=1}^{\min(n,|H|)} 1 / \log_2(r+1)}",
-    help="How many held-out items are found, and how high in the list; 1 is a perfect list.",
-    source="Järvelin, Kekäläinen (2002), with discount 1/log2(r + 1)",
-    elsewhere="LensKit's default gives ranks 1 and 2 the same weight. Elliot's gain grows with "
-    "the rating.",
-)
-_define_share(
-    "recall",
-    formula=r"\frac{1}{|H|} \sum_{r=1}^{n} rel_r",
-    help="Share of the held-out items that are in the list.",
-    source="Cleverdon (1967)",
-    elsewhere="LensKit, and RecPack's CalibratedRecallK, divide by min(n, |H|).",
-)
-_define_share(
-    "precision",
-    formula=r"\frac{1}{n} \sum_{r=1}^{n} rel_r",
-    help="Share of the list that is held out; users with few held-out items cannot reach 1.",
-    source="Cleverdon (1967)",
-    elsewhere="LensKit divides by the list's real length where it is shorter than n.",
-)
-_define_share(
-    "mrr",
-    title="MRR",
-    formula=r"\max_{r \leq n} \frac{rel_r}{r}",
-    help="1 / the rank of the first held-out item in the list; 0 without one.",
-    source="Voorhees (1999)",
-    elsewhere="LensKit's has no cut-off by default; Cornac's, and pytrec_eval's recip_rank, "
-    "never have.",
-)
-_define_share(
-    "hit",
-    title="Hit rate",
-    formula=r"\max_{r \leq n} rel_r",
-    help="Share of the users with at least one held-out item in the list.",
-    source="Deshpande, Karypis (2004)",
-    elsewhere="RecPack's HitK counts the hits.",
-)
-_define_share(
-    "map",
-    title="MAP",
-    formula=r"\frac{1}{\min(n,|H|)} \sum_{r=1}^{n} rel_r"
-    r" \cdot \frac{1}{r} \sum_{q=1}^{r} rel_q",
-    help="The precision at the rank of each hit, summed and divided by min(n, held-out "
-    "items); rewards early hits.",
-    source="Buckley, Voorhees (2000), divided by min(n, |H|)",
-    elsewhere="LensKit divides by min(the list's real length, |H|); pytrec_eval, ranx and "
-    "recommenders' map by |H|. Elliot averages the precision at every rank, hit or "
-    "not.",
-)
-_define_share(
-    "f1",
-    title="F1",
-    formula=r"\frac{2}{n + |H|} \sum_{r=1}^{n} rel_r",
-    help="Harmonic mean of the list's precision and recall: the hits, over the mean of n and "
-    "the number of held-out items.",
-    source="van Rijsbergen (1979)",
-)
-_define_share(
-    "graded-ndcg",
-    title="Graded nDCG",
-    kind=Kind.GAINS,
-    formula=r"\frac{\sum_{r=1}^{n} g_r / \log_2(r+1)}"
-    r"{\sum_{r=1}^{\min(n,|H|)} g^*_r / \log_2(r+1)}",
-    help="As nDCG, but a held-out item gains as much as the user rated it; a rating below 0 "
-    "gains nothing. It needs ratings.",
-    source="Järvelin, Kekäläinen (2002), with discount 1/log2(r + 1)",
-    elsewhere="LensKit's default gives ranks 1 and 2 the same weight.",
-    usual=False,
-)
-_define_share(
-    "graded-ndcg-exponential",
-    title="Graded nDCG, exponential",
-    kind=Kind.GAINS,
-    formula=r"\frac{\sum_{r=1}^{n} (2^{g_r} - 1) / \log_2(r+1)}"
-    r"{\sum_{r=1}^{\min(n,|H|)} (2^{g^*_r} - 1) / \log_2(r+1)}",
-    help="As graded nDCG, but an item that is rated one higher gains about twice as much. It "
-    "needs ratings.",
-    source="Burges et al. (2005), with discount 1/log2(r + 1)",
-    elsewhere="Elliot's nDCG raises 2 to the power of the rating less its threshold, plus 1.",
-    usual=False,
-)
-_define_share(
-    "r-precision",
-    title="R-precision",
-    kind=Kind.RANKS,
-    formula=r"\frac{1}{|H|} \sum_{r=1}^{|H|} rel_r",
-    help="Share of a list as long as the user has held-out items that is held out; precision "
-    "and recall of that list are the same.",
-    source="Buckley, Voorhees (2000)",
-    elsewhere="recommenders' r_precision_at_k has lists of at most k.",
-    usual=False,
-)
-_define_share(
-    "auc",
-    title="AUC",
-    kind=Kind.RANKS,
-    formula=r"\frac{1}{|H||C \setminus H|} \sum_{i \in H} \sum_{j \in C \setminus H} "
-    r"\left([s_i > s_j] + \tfrac{1}{2}[s_i = s_j]\right)",
-    help="Chance that a held-out item has a higher score than another candidate; 0.5 is "
-    "guessing. It has no cut-off: a swap at rank 1,000 counts as much as one at the top.",
-    source="Hanley, McNeil (1982); per user as Rendle et al. (2009)",
-    elsewhere="Cornac counts a tie as a loss. RecBole's AUC pools all users; its GAUC weighs "
-    "users by |H|.",
-)
-_define_share(
-    "grouped-auc",
-    title="Grouped AUC",
-    kind=Kind.RANKS,
-    formula=r"\frac{1}{\sum_u |H_u|} \sum_u |H_u| \, AUC_u",
-    help="AUC of each user, weighted by the number of held-out items: who has more held out "
-    "counts for more.",
-    source="Zhu et al. (2017); RecBole's GAUC",
-    elsewhere="Elliot's GAUC is a mean over users without weights.",
-    usual=False,
-)
-_define_share(
-    "pooled-auc",
-    title="Pooled AUC",
-    kind=Kind.PAIRS,
-    formula=r"\frac{1}{|H||N|} \sum_{p \in H} \sum_{q \in N} "
-    r"\left([s_p > s_q] + \tfrac{1}{2}[s_p = s_q]\right)",
-    help="Chance that a held-out item of any user has a higher score than a negative of any "
-    "user, so scores of different users are compared. It needs sampled negatives.",
-    source="Hanley, McNeil (1982); RecBole's AUC",
-    usual=False,
-)
-_define_error(
-    "calibrated-log-loss",
-    title="Calibrated log loss",
-    kind=Kind.PAIRS,
-    formula=r"-\frac{1}{|H| + |N|} \sum_{p} \log\left(c(s_p)^{[p \in H]} "
-    r"(1-c(s_p))^{[p \in N]}\right), \quad c(s) = \frac{1}{1 + e^{-(a s + b)}}",
-    help="Log loss of any model's scores, which a logistic curve turns into probabilities; the "
-    "curve is learnt on half of the users and scored on the others, both ways. It needs "
-    "sampled negatives.",
-    source="Platt (1999), without his prior",
-    usual=False,
-)
-_define_error(
-    "log-loss",
-    title="Log loss",
-    kind=Kind.PROBABILITIES,
-    formula=r"-\frac{1}{|C|} \sum_{i \in C} \log\left(p_i^{[i \in H]} (1-p_i)^{[i \notin H]}"
-    r"\right)",
-    help="How surprised the model's probabilities are by what was held out, in nats. Only for "
-    "models that predict probabilities. It falls with the share of negatives.",
-    source="Good (1952), as binary cross-entropy",
-    elsewhere="RecBole and scikit-learn average over all pairs, ours over users.",
-)
-_define_share(
-    "epc",
-    title="EPC",
-    kind=Kind.NOVELTY,
-    formula=r"\frac{\sum_{r=1}^{n} rel_r \left(1 - p(seen \mid i_r)\right) / \log_2(r+1)}"
-    r"{\sum_{r=1}^{n} 1 / \log_2(r+1)}",
-    help="Novelty of the hits, high in the list above all: the share of the users who do not "
-    "have the item yet, 1 for an item never seen in training.",
-    source="Vargas, Castells (2011), expected popularity complement",
-    elsewhere="Elliot divides by the discounts of the list's real length. RecBole's average "
-    "popularity and LensKit's mean popularity rank look at all items of the list, "
-    "hit or not.",
+_define(
+    _share(
+        "ndcg",
+        title="nDCG",
+        formula=r"\frac{\sum_{r=1}^{n} rel_r / \log_2(r+1)}"
+        r"{\sum_{r=1}^{\min(n,|H|)} 1 / \log_2(r+1)}",
+        help="How many held-out items are found, and how high in the list; 1 is a perfect list.",
+        source="Järvelin, Kekäläinen (2002), with discount 1/log2(r + 1)",
+        elsewhere="LensKit's default gives ranks 1 and 2 the same weight. Elliot's gain grows with "
+        "the rating.",
+    )
 )
 _define(
-    "efd",
-    title="EFD",
-    kind=Kind.NOVELTY,
-    low=0,
-    formula=r"\frac{\sum_{r=1}^{n} rel_r \left(-\log_2 p(i_r \mid seen)\right) / \log_2(r+1)}"
-    r"{\sum_{r=1}^{n} 1 / \log_2(r+1)}",
-    help="Novelty of the hits in bits: the rarer an item among all training interactions, the "
-    "more. Values can be above 1, so alpha must be larger.",
-    source="Vargas, Castells (2011), expected free discovery",
-    elsewhere="Elliot divides by the discounts of the list's real length, and gives an item "
-    "without training interactions the novelty of the rarest one.",
+    _share(
+        "recall",
+        formula=r"\frac{1}{|H|} \sum_{r=1}^{n} rel_r",
+        help="Share of the held-out items that are in the list.",
+        source="Cleverdon (1967)",
+        elsewhere="LensKit, and RecPack's CalibratedRecallK, divide by min(n, |H|).",
+    )
 )
 _define(
-    "average-popularity",
-    title="Average popularity",
-    kind=Kind.POPULARITY,
-    higher_is_better=False,
-    low=0,
-    formula=r"\frac{1}{|L|} \sum_{i \in L} x_i",
-    help="How many training interactions an item of the list has, on average, hit or not. It "
-    "describes lists: no value is better than another, and no run is scored by it.",
-    source="Yin et al. (2012), average recommendation popularity",
-    descriptive=True,
-)
-_define_share(
-    "tail-share",
-    title="Tail share",
-    kind=Kind.POPULARITY,
-    formula=r"\frac{1}{|L|} \sum_{i \in L} [i \in T]",
-    help="Share of the list that is of the long tail: the items outside the most popular ones "
-    "that have 80 % of the training interactions.",
-    source="Abdollahpouri, Burke, Mobasher (2017), average percentage of long tail items",
-    elsewhere="RecBole's tail is the least popular tenth of the items in training, or those "
-    "with at most so many interactions.",
-)
-_define_share(
-    "coverage",
-    title="Item coverage",
-    kind=Kind.LISTS,
-    formula=r"\frac{1}{|C|} \left| \bigcup_u \{i_1^u, \ldots, i_n^u\} \right|",
-    help="Share of the candidate items that are in anybody's list. It grows with the number "
-    "of users.",
-    source="Ge, Delgado-Battenfeld, Jannach (2010), catalogue coverage",
-    elsewhere="RecBole divides by one item more, its padding; recommenders by the items in "
-    "training. Elliot gives the number of items.",
-)
-_define_share(
-    "gini",
-    title="Gini index",
-    kind=Kind.LISTS,
-    higher_is_better=False,
-    formula=r"\frac{1}{|C|} \sum_{j=1}^{|C|} (2j - |C| - 1) \frac{x_j}{\sum_k x_k}, "
-    r"\quad x_1 \leq \ldots \leq x_{|C|}",
-    help="How unevenly the lists' places are spread over the candidate items: 0 is evenly, "
-    "near 1 is all on a few.",
-    source="Adomavicius, Kwon (2012), with x_j the number of lists that item j is in",
-    elsewhere="RecBole counts its padding as one item more, which is in no list. Elliot "
-    "divides by |C| - 1 and gives 1 - Gini, where higher is better.",
-)
-_define_error(
-    "mae",
-    title="MAE",
-    kind=Kind.RATINGS,
-    formula=r"\frac{1}{|H|} \sum_{(u,i) \in H} |\hat{r}_{ui} - r_{ui}|",
-    help="How far predicted ratings are from those given, on average over all ratings of the fold.",
-    source="Herlocker et al. (2004)",
-    elsewhere="LensKit also offers the mean of every user's own. Elliot counts only ratings "
-    "that reach a threshold.",
-)
-_define_error(
-    "rmse",
-    title="RMSE",
-    kind=Kind.RATINGS,
-    formula=r"\sqrt{\frac{1}{|H|} \sum_{(u,i) \in H} (\hat{r}_{ui} - r_{ui})^2}",
-    help="How far predicted ratings are from those given, over all ratings of the fold; large "
-    "errors weigh more.",
-    source="Herlocker et al. (2004); the measure of the Netflix Prize",
-    elsewhere="As MAE.",
-)
-_define_share(
-    "accuracy",
-    kind=Kind.CLASSES,
-    formula=r"\frac{1}{|H|} \sum_{i \in H} [\hat{y}_i = y_i]",
-    help="Share of the held-out samples whose class is predicted right.",
-    source="scikit-learn, accuracy_score",
-)
-_define_share(
-    "balanced-accuracy",
-    kind=Kind.CLASSES,
-    formula=r"\frac{1}{|Y|} \sum_{c \in Y} \frac{1}{|H_c|} \sum_{i \in H_c} [\hat{y}_i = c]",
-    help="Mean over the classes of the share that is predicted right: a rare class counts as "
-    "much as a common one.",
-    source="scikit-learn, balanced_accuracy_score",
-)
-_define_share(
-    "f1-macro",
-    title="F1 (macro)",
-    kind=Kind.CLASSES,
-    formula=r"\frac{1}{|Y|} \sum_{c \in Y} \frac{2\, P_c R_c}{P_c + R_c}",
-    help="Mean over the classes of the harmonic mean of precision P and recall R.",
-    source="scikit-learn, f1_score with average='macro'",
-)
-_define_share(
-    "roc-auc",
-    title="ROC AUC",
-    kind=Kind.CLASSES,
-    formula=r"\frac{1}{|Y|} \sum_{c \in Y} P\left(s_c(i) > s_c(j) \mid y_i = c \neq y_j\right)",
-    help="Chance that a sample of a class has a higher score for that class than a sample of "
-    "another; of more than two classes the mean over them, one against the others.",
-    source="Hanley, McNeil (1982); scikit-learn, roc_auc_score",
-)
-_define_error(
-    "cross-entropy",
-    title="Cross-entropy",
-    kind=Kind.CLASSES,
-    formula=r"-\frac{1}{|H|} \sum_{i \in H} \log p_i(y_i)",
-    help="How surprised the estimator's probabilities are by the true classes, in nats.",
-    source="Good (1952); scikit-learn, log_loss",
-    probabilities=True,
+    _share(
+        "precision",
+        formula=r"\frac{1}{n} \sum_{r=1}^{n} rel_r",
+        help="Share of the list that is held out; users with few held-out items cannot reach 1.",
+        source="Cleverdon (1967)",
+        elsewhere="LensKit divides by the list's real length where it is shorter than n.",
+    )
 )
 _define(
-    "r2",
-    kind=Kind.NUMBERS,
-    high=1,
-    formula=r"1 - \frac{\sum_{i \in H} (y_i - \hat{y}_i)^2}{\sum_{i \in H} (y_i - \bar{y})^2}",
-    help="Share of the variance of the held-out numbers that is predicted; 0 is what their own "
-    "mean would reach, and it can be below.",
-    source="scikit-learn, r2_score",
+    _share(
+        "mrr",
+        title="MRR",
+        formula=r"\max_{r \leq n} \frac{rel_r}{r}",
+        help="1 / the rank of the first held-out item in the list; 0 without one.",
+        source="Voorhees (1999)",
+        elsewhere="LensKit's has no cut-off by default; Cornac's, and pytrec_eval's recip_rank, "
+        "never have.",
+    )
 )
-_define_error(
-    "mean-absolute-error",
-    kind=Kind.NUMBERS,
-    formula=r"\frac{1}{|H|} \sum_{i \in H} |\hat{y}_i - y_i|",
-    help="How far predictions are from the held-out numbers, on average.",
-    source="scikit-learn, mean_absolute_error",
+_define(
+    _share(
+        "hit",
+        title="Hit rate",
+        formula=r"\max_{r \leq n} rel_r",
+        help="Share of the users with at least one held-out item in the list.",
+        source="Deshpande, Karypis (2004)",
+        elsewhere="RecPack's HitK counts the hits.",
+    )
 )
-_define_error(
-    "root-mean-squared-error",
-    kind=Kind.NUMBERS,
-    formula=r"\sqrt{\frac{1}{|H|} \sum_{i \in H} (\hat{y}_i - y_i)^2}",
-    help="How far predictions are from the held-out numbers; large errors weigh more.",
-    source="scikit-learn, root_mean_squared_error",
+_define(
+    _share(
+        "map",
+        title="MAP",
+        formula=r"\frac{1}{\min(n,|H|)} \sum_{r=1}^{n} rel_r"
+        r" \cdot \frac{1}{r} \sum_{q=1}^{r} rel_q",
+        help="The precision at the rank of each hit, summed and divided by min(n, held-out "
+        "items); rewards early hits.",
+        source="Buckley, Voorhees (2000), divided by min(n, |H|)",
+        elsewhere="LensKit divides by min(the list's real length, |H|); pytrec_eval, ranx and "
+        "recommenders' map by |H|. Elliot averages the precision at every rank, hit or "
+        "not.",
+    )
+)
+_define(
+    _share(
+        "f1",
+        title="F1",
+        formula=r"\frac{2}{n + |H|} \sum_{r=1}^{n} rel_r",
+        help="Harmonic mean of the list's precision and recall: the hits, over the mean of n and "
+        "the number of held-out items.",
+        source="van Rijsbergen (1979)",
+    )
+)
+_define(
+    _share(
+        "graded-ndcg",
+        title="Graded nDCG",
+        kind=Kind.GAINS,
+        formula=r"\frac{\sum_{r=1}^{n} g_r / \log_2(r+1)}"
+        r"{\sum_{r=1}^{\min(n,|H|)} g^*_r / \log_2(r+1)}",
+        help="As nDCG, but a held-out item gains as much as the user rated it; a rating below 0 "
+        "gains nothing. It needs ratings.",
+        source="Järvelin, Kekäläinen (2002), with discount 1/log2(r + 1)",
+        elsewhere="LensKit's default gives ranks 1 and 2 the same weight.",
+        usual=False,
+    )
+)
+_define(
+    _share(
+        "graded-ndcg-exponential",
+        title="Graded nDCG, exponential",
+        kind=Kind.GAINS,
+        formula=r"\frac{\sum_{r=1}^{n} (2^{g_r} - 1) / \log_2(r+1)}"
+        r"{\sum_{r=1}^{\min(n,|H|)} (2^{g^*_r} - 1) / \log_2(r+1)}",
+        help="As graded nDCG, but an item that is rated one higher gains about twice as much. It "
+        "needs ratings.",
+        source="Burges et al. (2005), with discount 1/log2(r + 1)",
+        elsewhere="Elliot's nDCG raises 2 to the power of the rating less its threshold, plus 1.",
+        usual=False,
+    )
+)
+_define(
+    _share(
+        "r-precision",
+        title="R-precision",
+        kind=Kind.RANKS,
+        formula=r"\frac{1}{|H|} \sum_{r=1}^{|H|} rel_r",
+        help="Share of a list as long as the user has held-out items that is held out; precision "
+        "and recall of that list are the same.",
+        source="Buckley, Voorhees (2000)",
+        elsewhere="recommenders' r_precision_at_k has lists of at most k.",
+        usual=False,
+    )
+)
+_define(
+    _share(
+        "auc",
+        title="AUC",
+        kind=Kind.RANKS,
+        formula=r"\frac{1}{|H||C \setminus H|} \sum_{i \in H} \sum_{j \in C \setminus H} "
+        r"\left([s_i > s_j] + \tfrac{1}{2}[s_i = s_j]\right)",
+        help="Chance that a held-out item has a higher score than another candidate; 0.5 is "
+        "guessing. It has no cut-off: a swap at rank 1,000 counts as much as one at the top.",
+        source="Hanley, McNeil (1982); per user as Rendle et al. (2009)",
+        elsewhere="Cornac counts a tie as a loss. RecBole's AUC pools all users; its GAUC weighs "
+        "users by |H|.",
+    )
+)
+_define(
+    _share(
+        "grouped-auc",
+        title="Grouped AUC",
+        kind=Kind.RANKS,
+        formula=r"\frac{1}{\sum_u |H_u|} \sum_u |H_u| \, AUC_u",
+        help="AUC of each user, weighted by the number of held-out items: who has more held out "
+        "counts for more.",
+        source="Zhu et al. (2017); RecBole's GAUC",
+        elsewhere="Elliot's GAUC is a mean over users without weights.",
+        usual=False,
+    )
+)
+_define(
+    _share(
+        "pooled-auc",
+        title="Pooled AUC",
+        kind=Kind.PAIRS,
+        formula=r"\frac{1}{|H||N|} \sum_{p \in H} \sum_{q \in N} "
+        r"\left([s_p > s_q] + \tfrac{1}{2}[s_p = s_q]\right)",
+        help="Chance that a held-out item of any user has a higher score than a negative of any "
+        "user, so scores of different users are compared. It needs sampled negatives.",
+        source="Hanley, McNeil (1982); RecBole's AUC",
+        usual=False,
+    )
+)
+_define(
+    _error(
+        "calibrated-log-loss",
+        title="Calibrated log loss",
+        kind=Kind.PAIRS,
+        formula=r"-\frac{1}{|H| + |N|} \sum_{p} \log\left(c(s_p)^{[p \in H]} "
+        r"(1-c(s_p))^{[p \in N]}\right), \quad c(s) = \frac{1}{1 + e^{-(a s + b)}}",
+        help="Log loss of any model's scores, which a logistic curve turns into probabilities; the "
+        "curve is learnt on half of the users and scored on the others, both ways. It needs "
+        "sampled negatives.",
+        source="Platt (1999), without his prior",
+        usual=False,
+    )
+)
+_define(
+    _error(
+        "log-loss",
+        title="Log loss",
+        kind=Kind.PROBABILITIES,
+        formula=r"-\frac{1}{|C|} \sum_{i \in C} \log\left(p_i^{[i \in H]} (1-p_i)^{[i \notin H]}"
+        r"\right)",
+        help="How surprised the model's probabilities are by what was held out, in nats. Only for "
+        "models that predict probabilities. It falls with the share of negatives.",
+        source="Good (1952), as binary cross-entropy",
+        elsewhere="RecBole and scikit-learn average over all pairs, ours over users.",
+    )
+)
+_define(
+    _share(
+        "epc",
+        title="EPC",
+        kind=Kind.NOVELTY,
+        formula=r"\frac{\sum_{r=1}^{n} rel_r \left(1 - p(seen \mid i_r)\right) / \log_2(r+1)}"
+        r"{\sum_{r=1}^{n} 1 / \log_2(r+1)}",
+        help="Novelty of the hits, high in the list above all: the share of the users who do not "
+        "have the item yet, 1 for an item never seen in training.",
+        source="Vargas, Castells (2011), expected popularity complement",
+        elsewhere="Elliot divides by the discounts of the list's real length. RecBole's average "
+        "popularity and LensKit's mean popularity rank look at all items of the list, "
+        "hit or not.",
+    )
+)
+_define(
+    Metric(
+        "efd",
+        title="EFD",
+        kind=Kind.NOVELTY,
+        low=0,
+        formula=r"\frac{\sum_{r=1}^{n} rel_r \left(-\log_2 p(i_r \mid seen)\right) / \log_2(r+1)}"
+        r"{\sum_{r=1}^{n} 1 / \log_2(r+1)}",
+        help="Novelty of the hits in bits: the rarer an item among all training interactions, the "
+        "more. Values can be above 1, so alpha must be larger.",
+        source="Vargas, Castells (2011), expected free discovery",
+        elsewhere="Elliot divides by the discounts of the list's real length, and gives an item "
+        "without training interactions the novelty of the rarest one.",
+    )
+)
+_define(
+    Metric(
+        "average-popularity",
+        title="Average popularity",
+        kind=Kind.POPULARITY,
+        higher_is_better=False,
+        low=0,
+        formula=r"\frac{1}{|L|} \sum_{i \in L} x_i",
+        help="How many training interactions an item of the list has, on average, hit or not. It "
+        "describes lists: no value is better than another, and no run is scored by it.",
+        source="Yin et al. (2012), average recommendation popularity",
+        descriptive=True,
+    )
+)
+_define(
+    _share(
+        "tail-share",
+        title="Tail share",
+        kind=Kind.POPULARITY,
+        formula=r"\frac{1}{|L|} \sum_{i \in L} [i \in T]",
+        help="Share of the list that is of the long tail: the items outside the most popular ones "
+        "that have 80 % of the training interactions.",
+        source="Abdollahpouri, Burke, Mobasher (2017), average percentage of long tail items",
+        elsewhere="RecBole's tail is the least popular tenth of the items in training, or those "
+        "with at most so many interactions.",
+    )
+)
+_define(
+    _share(
+        "coverage",
+        title="Item coverage",
+        kind=Kind.LISTS,
+        formula=r"\frac{1}{|C|} \left| \bigcup_u \{i_1^u, \ldots, i_n^u\} \right|",
+        help="Share of the candidate items that are in anybody's list. It grows with the number "
+        "of users.",
+        source="Ge, Delgado-Battenfeld, Jannach (2010), catalogue coverage",
+        elsewhere="RecBole divides by one item more, its padding; recommenders by the items in "
+        "training. Elliot gives the number of items.",
+    )
+)
+_define(
+    _share(
+        "gini",
+        title="Gini index",
+        kind=Kind.LISTS,
+        higher_is_better=False,
+        formula=r"\frac{1}{|C|} \sum_{j=1}^{|C|} (2j - |C| - 1) \frac{x_j}{\sum_k x_k}, "
+        r"\quad x_1 \leq \ldots \leq x_{|C|}",
+        help="How unevenly the lists' places are spread over the candidate items: 0 is evenly, "
+        "near 1 is all on a few.",
+        source="Adomavicius, Kwon (2012), with x_j the number of lists that item j is in",
+        elsewhere="RecBole counts its padding as one item more, which is in no list. Elliot "
+        "divides by |C| - 1 and gives 1 - Gini, where higher is better.",
+    )
+)
+_define(
+    _error(
+        "mae",
+        title="MAE",
+        kind=Kind.RATINGS,
+        formula=r"\frac{1}{|H|} \sum_{(u,i) \in H} |\hat{r}_{ui} - r_{ui}|",
+        help="How far predicted ratings are from those given, on average over all ratings of the "
+        "fold.",
+        source="Herlocker et al. (2004)",
+        elsewhere="LensKit also offers the mean of every user's own. Elliot counts only ratings "
+        "that reach a threshold.",
+    )
+)
+_define(
+    _error(
+        "rmse",
+        title="RMSE",
+        kind=Kind.RATINGS,
+        formula=r"\sqrt{\frac{1}{|H|} \sum_{(u,i) \in H} (\hat{r}_{ui} - r_{ui})^2}",
+        help="How far predicted ratings are from those given, over all ratings of the fold; large "
+        "errors weigh more.",
+        source="Herlocker et al. (2004); the measure of the Netflix Prize",
+        elsewhere="As MAE.",
+    )
+)
+_define(
+    _share(
+        "accuracy",
+        kind=Kind.CLASSES,
+        formula=r"\frac{1}{|H|} \sum_{i \in H} [\hat{y}_i = y_i]",
+        help="Share of the held-out samples whose class is predicted right.",
+        source="scikit-learn, accuracy_score",
+    )
+)
+_define(
+    _share(
+        "balanced-accuracy",
+        kind=Kind.CLASSES,
+        formula=r"\frac{1}{|Y|} \sum_{c \in Y} \frac{1}{|H_c|} \sum_{i \in H_c} [\hat{y}_i = c]",
+        help="Mean over the classes of the share that is predicted right: a rare class counts as "
+        "much as a common one.",
+        source="scikit-learn, balanced_accuracy_score",
+    )
+)
+_define(
+    _share(
+        "f1-macro",
+        title="F1 (macro)",
+        kind=Kind.CLASSES,
+        formula=r"\frac{1}{|Y|} \sum_{c \in Y} \frac{2\, P_c R_c}{P_c + R_c}",
+        help="Mean over the classes of the harmonic mean of precision P and recall R.",
+        source="scikit-learn, f1_score with average='macro'",
+    )
+)
+_define(
+    _share(
+        "roc-auc",
+        title="ROC AUC",
+        kind=Kind.CLASSES,
+        formula=r"\frac{1}{|Y|} \sum_{c \in Y} P\left(s_c(i) > s_c(j) \mid y_i = c \neq y_j\right)",
+        help="Chance that a sample of a class has a higher score for that class than a sample of "
+        "another; of more than two classes the mean over them, one against the others.",
+        source="Hanley, McNeil (1982); scikit-learn, roc_auc_score",
+    )
+)
+_define(
+    _error(
+        "cross-entropy",
+        title="Cross-entropy",
+        kind=Kind.CLASSES,
+        formula=r"-\frac{1}{|H|} \sum_{i \in H} \log p_i(y_i)",
+        help="How surprised the estimator's probabilities are by the true classes, in nats.",
+        source="Good (1952); scikit-learn, log_loss",
+        probabilities=True,
+    )
+)
+_define(
+    Metric(
+        "r2",
+        kind=Kind.NUMBERS,
+        high=1,
+        formula=r"1 - \frac{\sum_{i \in H} (y_i - \hat{y}_i)^2}{\sum_{i \in H} (y_i - \bar{y})^2}",
+        help="Share of the variance of the held-out numbers that is predicted; 0 is what their own "
+        "mean would reach, and it can be below.",
+        source="scikit-learn, r2_score",
+    )
+)
+_define(
+    _error(
+        "mean-absolute-error",
+        kind=Kind.NUMBERS,
+        formula=r"\frac{1}{|H|} \sum_{i \in H} |\hat{y}_i - y_i|",
+        help="How far predictions are from the held-out numbers, on average.",
+        source="scikit-learn, mean_absolute_error",
+    )
+)
+_define(
+    _error(
+        "root-mean-squared-error",
+        kind=Kind.NUMBERS,
+        formula=r"\sqrt{\frac{1}{|H|} \sum_{i \in H} (\hat{y}_i - y_i)^2}",
+        help="How far predictions are from the held-out numbers; large errors weigh more.",
+        source="scikit-learn, root_mean_squared_error",
+    )
 )
 
 
@@ -727,9 +787,10 @@ def _ends_of_range(metric_id: str, higher_is_better: object) -> dict[str, float]
     # scikit-learn's score of an error is its negative, so it has another range than our metric.
     if namesake is not None and namesake.higher_is_better == higher_is_better:
         return {"low": namesake.low, "high": namesake.high}
-    is_of_scikit_learn = name != metric_id
+    if name == metric_id:  # no score of scikit-learn's
+        return {}
     for names, (low, high) in _RANGES_BY_SCIKIT_LEARN.items():
-        if is_of_scikit_learn and names.fullmatch(name):
+        if names.fullmatch(name):
             return {"low": low, "high": high}
     return {}
 

@@ -33,7 +33,7 @@ DRAWS_PER_NEGATIVE = {"uniform": 2, "popularity": 3}
 """So many times the negatives are drawn at first, for those that turn out seen or repeated."""
 
 _FURTHER_DRAWS = 8
-"""So many more, which tell where few negatives are asked for."""
+"""So many more, which matter where few negatives are asked for."""
 _STREAM_OF_NEGATIVES = 7_112  # keeps these random numbers apart from others of the same seed
 
 

@@ -162,8 +162,8 @@ class LongestFirst:
     def serves(fold: EvaluatedFold, n: int) -> bool:
         """Whether there are items to leave out, and no score can be infinite."""
         users, items = fold.model.product
-        most_of_score = users.abs().max() * items.abs().max() * items.shape[0]
-        return bool(fold.candidates.sum() > n and np.isfinite(float(most_of_score)))
+        largest_possible_score = users.abs().max() * items.abs().max() * items.shape[0]
+        return bool(fold.candidates.sum() > n and np.isfinite(float(largest_possible_score)))
 
     def __call__(self, users: Indices) -> Lists:
         """Lists of these users; shape (users, n)."""

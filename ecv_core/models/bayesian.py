@@ -13,7 +13,7 @@ import numpy as np
 import scipy  # its parts load when they are used
 
 from ecv_core.models.base import Algorithm, Report, Settings, with_source
-from ecv_core.records.arrays import Codes, Counts, Floats, Indices
+from ecv_core.records.arrays import Codes, Floats, Indices
 from ecv_core.records.errors import DatasetError, RunError
 from ecv_core.records.interactions import Need, Pairs, Ratings
 from ecv_core.records.parameters import Parameter
@@ -108,7 +108,9 @@ def _block_of_rows(
     return _feature_block(features, train_rows, asked_rows)
 
 
-def _feature_block(kinds: list[csr_array], train_rows: Counts, asked_rows: Counts) -> FeatureBlock:
+def _feature_block(
+    kinds: list[csr_array], train_rows: Indices | Codes, asked_rows: Indices | Codes
+) -> FeatureBlock:
     """A block of one or several kinds of features, each of shape (rows, features)."""
     features = scipy.sparse.hstack(kinds, format="csr")
     return FeatureBlock(

@@ -56,7 +56,7 @@ class UserKNN(NeighbourModel):
 
 
 def _parameters(source: str, neighbours_help: str, shrink_help: str) -> tuple[Parameter, ...]:
-    """Of both; `neighbours` and `shrink` say what these two mean."""
+    """Of both models; the texts say what the two parameters mean for one of them."""
     return with_source(
         source,
         Parameter("neighbours", DEFAULT_NEIGHBOURS, neighbours_help, low=1, high=100_000),

@@ -90,21 +90,25 @@ def _add_algorithms(
         if parameter.search_values:
             default_space[parameter.name] = parameter.search_values
 
-    def add_if_installed(class_path: str, task: Task, **facts: Any) -> None:  # noqa: ANN401
+    def add_if_installed(
+        class_path: str, task: Task, *, id: str, title: str, log_odds: bool
+    ) -> None:
         module = class_path.partition(":")[0]
         package = module.partition(".")[0]
         if find_spec(package) is None:
             return
         algorithm = Algorithm(
+            id=id,
+            title=title,
             summary=summary,
             paper=paper,
             parameters=parameters,
             build=partial(Estimator, class_path, scales_features=scales_features),
+            log_odds=log_odds,
             random=draws_randomly,
             with_torch=False,
             task=task,
             spaces={"default": default_space},
-            **facts,
         )
         TABULAR.append(algorithm)
 
@@ -117,7 +121,7 @@ def _add_algorithms(
         id += "-regressor"
         title += " (regression)"
     if regressor:
-        add_if_installed(regressor, Task.NUMBERS, id=id, title=title)
+        add_if_installed(regressor, Task.NUMBERS, id=id, title=title, log_odds=False)
 
 
 def _number(

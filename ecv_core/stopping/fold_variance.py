@@ -188,15 +188,16 @@ def _sums_between(scores: _ScoresByPattern, in_set: Floats) -> Floats:
 def _sums_within_by_pairs(
     scores: _ScoresByPattern, sets: FoldsOfSets, patterns: _Patterns
 ) -> tuple[Floats, Floats]:
-    """Sums of products of deviations from users' own means, and the users of two folds each.
-
-    The sums are of differences between two folds, in shape (sets, models, models); the users that
-    two folds have in common are added up over the pairs of folds, in shape (sets,).
+    """Sums of products of deviations from users' own means, and the users that folds share.
 
     Args:
         scores: Those of the models.
         sets: As for `user_moments`.
         patterns: The patterns of the users.
+
+    Returns:
+        The sums of every two models, shape (sets, models, models); and how many users two folds
+        have in common, added up over the pairs of folds of each set, shape (sets,).
     """
     # The entry within[s, a, b] is, of the set s of folds and the models a and b, the sum over all
     # users and folds of the set of
@@ -588,8 +589,8 @@ def look_error(k: int, confidence: float) -> float:
     Source: repeated confidence intervals, Jennison and Turnbull (1989), each look equally deep in
         its tails; the means of the first e of k folds are a finite population's.
     """
-    # After each fold but the last one may look at the interval of the mean, to decide whether to
-    # stop. Each look errs less often than all looks of a run together may.
+    # After each fold except the last, a run looks at the interval of its mean, to decide whether to
+    # stop. Each look may err less often than all looks of the run together.
     if k <= 2:  # there is one look at most, after the first fold
         return 1 - confidence
     if confidence == 0.95 and k in _SIMULATED:

@@ -219,7 +219,6 @@ def stop_interval(
     # The intervals of all looks are to hold together. So each look may err less often than a single
     # look may, and its interval has a higher confidence.
     error_of_look = look_level(first_look, k, confidence)
-    # `overlap` widens the interval where folds hold out the same rows, as repeated splits do.
     return mean_interval(scores, 1 - error_of_look, overlap)
 
 

@@ -148,10 +148,10 @@ def _score_interval(
 ) -> NewDataInterval:
     """The means from which the one seen is no farther than Student's t of their own errors."""
     t = t_quantile(user_count - 1, confidence)
-    # Where the mean of all users is m, their variance is larger than the one seen by slope times (m
-    # - mean): hits, for example, vary by m (1 - m). So the ends m of the interval solve (m -
-    # mean)^2 = t^2 (variance + slope (m - mean) / users), which is quadratic in m - mean. Below and
-    # above the mean the slope can differ.
+    # Where the mean of all users is m, their variance is larger than the one seen by slope times
+    # (m - mean): hits, for example, vary by m (1 - m). So the ends m of the interval solve
+    #     (m - mean)^2 = t^2 (variance + slope (m - mean) / users),
+    # which is quadratic in m - mean. Below and above the mean the slope can differ.
     squared_distance = t**2 * variance
     shift_below = t**2 * spread.slope_below / (2 * user_count)
     shift_above = t**2 * spread.slope_above / (2 * user_count)
