@@ -385,7 +385,8 @@ class PlanRuns:
             scores = self.results.user_scores_of_folds(run, list(results), metric)
             for fold, user_scores in scores.items():
                 results[fold] = replace(results[fold], user_scores=user_scores)
-        results[result.fold] = result
+        # A fold that finished before its turn is stored already, and is here with users' scores.
+        results.setdefault(result.fold, result)
         return results
 
     def _rule_of(self, run: RunRecord) -> StoppingRule:

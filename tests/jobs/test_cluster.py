@@ -5,10 +5,12 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from random import Random
 
+import numpy as np
 import pytest
 
 import ecv_core as ecv
@@ -21,8 +23,9 @@ from ecv_core.jobs.plan_runs import PlanRuns
 from ecv_core.jobs.plans.run import RunPlan
 from ecv_core.jobs.plans.study import StudyPlan
 from ecv_core.records.errors import InputError
-from ecv_core.records.run import FoldResult, Progress, RunRecord, RunState
+from ecv_core.records.run import Decision, FoldResult, Progress, RunRecord, RunState, UserScores
 from ecv_core.records.spec import RunSpec
+from ecv_core.store.ownership import this_process
 from ecv_core.store.store import Store, open_store
 from tests.fake_folds import SCORES, computing, fold_result, quick
 
@@ -118,6 +121,34 @@ def test_a_fold_before_its_turn_is_on_disk_and_counts_once_it_is_its_turn(store:
     assert seen[0] == ([], [2])
     assert seen[2] == ([], [2, 1])
     assert seen[4] == ([0, 1, 2], [])
+
+
+def test_a_fold_whose_turn_comes_as_another_is_withdrawn_still_has_its_users(store: Store) -> None:
+    have_users: list[bool] = []
+
+    class AsksForUsers:
+        needs_user_scores = True
+
+        def decide(self, results: Sequence[FoldResult]) -> Decision:
+            have_users.extend(result.user_scores is not None for result in results)
+            return Decision(stop=False, reason="Go on.")
+
+    first, second = SPEC.fold_order[:2]
+    spec = replace(SPEC, only_folds=(first, second))
+    (run_id,) = store.create([spec], owner=this_process())
+    plan_runs = PlanRuns(store, runs=[store.run(run_id)], rule=AsksForUsers())
+    plan_runs.start()
+    users = UserScores(
+        users=np.arange(2, dtype=np.int32),
+        metrics=(spec.metric_name,),
+        values=np.array([[0.2], [0.4]], dtype=np.float32),
+    )
+    early = replace(fold_result(second, 0.3), users=2, user_scores=users)
+    plan_runs.commit(FoldTask(specs=(spec,), fold=second), 0, early)
+    assert have_users == []
+    plan_runs.withdraw(FoldTask(specs=(spec,), fold=first), ())
+    assert [fold.fold for fold in store.run(run_id).folds] == [second]
+    assert have_users == [True]
 
 
 def test_a_run_that_was_cut_off_decides_on_what_came_before_its_turn(store: Store) -> None:
