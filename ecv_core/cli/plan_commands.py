@@ -103,9 +103,8 @@ def study_command(options: argparse.Namespace) -> None:
         cells = studies.cells_with_runs(possible_cells, store)
     to_compute = []
     for cell in cells:
-        # The run of such a cell is in a folder already: in that of the options, or in the one that
-        # comes with e-fold.
         if cell.recorded:
+            # The folder that the options name has the run already.
             continue
         if cell.run is not None and cell.has_every_score:
             print(f"{_result_line(cell.run)}, computed before")

@@ -6,7 +6,7 @@ from ecv_core.records.arrays import Codes, Mask
 
 _MANY_USERS = 50
 _PARTS_OF_ALL = 10
-"""Where there are many users, a person has at most one of so many parts of all interactions."""
+"""Of many users, one with more than a tenth of all interactions is hardly a person."""
 
 
 def most_interactions_of_a_person(interactions: int, users: int) -> int:

@@ -108,7 +108,7 @@ def integral(
 
 
 def _power_of_watts(watts: Floats, seconds: Floats, sampling_seconds: float) -> _Power:
-    """By samples of a power: the trapezoid rule; before the first and after the last what they say.
+    """By the trapezoid rule between samples; before the first and after the last, what these say.
 
     Args:
         watts: The watts that the samples say; shape (samples,).

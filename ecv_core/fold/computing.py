@@ -300,8 +300,7 @@ def _compute_samples(
     The seed is the run's in every fold, so that scores are those of scikit-learn's
     `cross_val_score` of an estimator with this `random_state`.
     """
-    # The data of these tasks are tables. The seed is the same in every fold, as in scikit-learn's
-    # `cross_val_score`, so that scores are the same, too.
+    # The data of these tasks are tables.
     samples = cast("Table", run.data)
     parts = splits.usable_parts(samples, run.folds, index)
     estimator = model.estimator(run.spec.seed)

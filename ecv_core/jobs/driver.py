@@ -230,8 +230,8 @@ class _Drive:
                     self._take_result(message)
                 elif message.task in self._submissions:
                     self._take_end(message)
-        # Runs of an independent plan are cancelled one by one. Any other plan ends as a whole,
-        # which is looked for elsewhere.
+        # Runs of an independent plan are cancelled one by one. Any other plan ends as a whole, by
+        # `_raise_if_ending`.
         is_any_cancelled = self._plan.independent and self._plan_runs.cancelled()
         for task, submission in list(self._submissions.items()):
             may_have_to_end = is_any_cancelled or submission.is_out_of_time

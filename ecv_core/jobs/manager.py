@@ -173,7 +173,7 @@ def _other_runs_to_compute_beside(store: Store, first: RunRecord) -> list[RunRec
 
 
 def _conditions_of(store: Store, run: RunRecord) -> tuple[object, ...]:
-    """Under which a run is computed: runs with the same ones may be computed beside each other."""
+    """What two runs must have in common for their folds to be computed at the same time."""
     return (
         owner_of(store, run.run_id),
         store.place_of(run.group),

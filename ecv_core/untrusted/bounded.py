@@ -77,9 +77,10 @@ def is_small(path: Path) -> bool:
     try:
         with opened(path) as file:
             is_packed = file.read(4).startswith(_PACKED)
+            size = file.seek(0, os.SEEK_END)
     except OSError:
         return True
-    return not is_packed and os.path.getsize(path) <= limits.READ_HERE_BYTES
+    return not is_packed and size <= limits.READ_HERE_BYTES
 
 
 def read(

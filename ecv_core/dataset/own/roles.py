@@ -183,9 +183,10 @@ def roles_by_names(names: Sequence[str], rows: Rows) -> dict[str, int]:
 
 
 def _likeliest_time(places: Sequence[int], rows: Rows) -> int:
-    """The first of these columns, but where it has no times, the first of the others that does.
+    """The first of these columns, or if it has no times, the first of the others that has some.
 
-    It may have any numbers. Others have to be moments, for 'day' may be that of a week.
+    In the first column any numbers are times. The others must have moments, because numbers in a
+    column such as 'day' may be days of a week.
     """
     first, *others = places
     values = filled_values(rows, first)

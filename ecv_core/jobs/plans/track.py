@@ -50,8 +50,9 @@ CANCELLED = "cancelled; finished folds are kept, and the same track goes on ther
 def begin_or_go_on(store: Store, spec: RunSpec, *, owner: str, resume: bool = True) -> str:
     """Have a run of this spec running under this owner; gives its id.
 
-    It is the newest one, where that is the owner's already, was cut off, or ended at its stop and
-    `spec.full` asks for the other folds; else a new one.
+    It is the newest one, where that was cut off, ended at its stop and `spec.full` asks for the
+    other folds, or where programs that ask and tell have it and the owner is OUTSIDE, as they are;
+    else a new one.
 
     Args:
         store: Where the run is kept.
