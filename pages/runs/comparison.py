@@ -13,11 +13,17 @@ from ecv_core.records.run import RunRecord
 from ecv_core.store.recorded import recorded_runs
 from pages.shared.base.glossary import glossary_link
 from pages.shared.charts.cite import machine_and_versions, paper_panel
-from pages.shared.live.runs import COMPARED, ChoosableRun, follow_runs, ids_of, with_folds
+from pages.shared.live.runs import (
+    COMPARED,
+    COMPARED_BOX,
+    ChoosableRun,
+    follow_runs,
+    ids_of,
+    with_folds,
+)
 from pages.shared.live.state import errors_as_sentences, escaped, results, run_list
 from pages.shared.widgets.words import choice_label
 
-_PICKER = "compared"
 MOST = 40
 """Runs that are compared at once."""
 FAVOURITE = "ml-100k"
@@ -79,26 +85,27 @@ def choose_runs() -> list[RunRecord]:
     address = st.query_params.get(COMPARED, "")
     address_keys = list(dict.fromkeys(filter(None, address.split(","))))
     # The address decides which runs are picked. The menu leads here without them: then those are
-    # picked that were picked before another page was opened, unless they have been deleted
-    # meanwhile.
-    if address_keys:
-        st.session_state[_PICKER] = [key for key in address_keys if key in runs][:MOST]
-    elif st.session_state.get(_PICKER):
-        st.session_state[_PICKER] = [key for key in st.session_state[_PICKER] if key in runs]
+    # picked that were picked before another page was opened, here or in the table of all runs,
+    # unless they have been deleted meanwhile.
+    keys = address_keys
+    if not address_keys:
+        keys = [key for key in st.session_state.get(COMPARED_BOX, []) if key in runs]
+    st.session_state[COMPARED_BOX] = [key for key in keys if key in runs][:MOST]
+    if not address_keys:
         _write_address()
     labels = {key: choice_label(run) for key, run in runs.items()}
     picked = st.multiselect(
         "Runs",
         list(labels),
         format_func=labels.__getitem__,
-        key=_PICKER,
+        key=COMPARED_BOX,
         on_change=_write_address,
         persist_state="session",
         max_selections=MOST,
         placeholder="Type a dataset or an algorithm",
         help="Your own runs, newest first, then the recorded ones that come with e-fold.",
     )
-    _say_what_is_missing(address_keys, runs)
+    _say_what_is_missing(keys, runs)
     # A recorded run that is also among one's own has two keys, but is compared only once.
     picked_by_id = {runs[key].run_id: runs[key] for key in picked}
     return [with_folds(run) for run in picked_by_id.values()]
@@ -150,7 +157,7 @@ def _address_runs(keys: list[str]) -> None:
 
 
 def _write_address() -> None:
-    picked = st.session_state.get(_PICKER)
+    picked = st.session_state.get(COMPARED_BOX)
     if picked:
         _address_runs(picked)
     else:

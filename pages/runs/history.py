@@ -51,7 +51,13 @@ from pages.shared.charts.energy_parts import energy_bar
 from pages.shared.charts.plot import plot
 from pages.shared.live.events import ALL
 from pages.shared.live.person import name_of_starter, run_actions, why_not
-from pages.shared.live.runs import COMPARED, ids_of, rerun_on_change, show_damaged_folds
+from pages.shared.live.runs import (
+    COMPARED,
+    COMPARED_BOX,
+    ids_of,
+    rerun_on_change,
+    show_damaged_folds,
+)
 from pages.shared.live.state import errors_as_sentences, escaped, run_list, store
 from pages.shared.live.watch import watch
 from pages.shared.widgets.tables import number, score_format, text
@@ -436,7 +442,9 @@ def _picked_runs(shown: Sequence[ListedRun], key: str) -> list[ListedRun]:
     # The view Compare begins with these, in place of runs that were chosen there before. Those stay
     # if a filter hides picked rows, or if their runs are deleted: then nobody has picked anything.
     if len(picked_now) > 1 and picked_now != picked:
-        st.query_params[COMPARED] = ",".join(ids_of(picked_now))
+        st.session_state[COMPARED_BOX] = ids_of(picked_now)
+        # The address would decide, and it has those of an earlier comparison.
+        st.query_params.pop(COMPARED, None)
     # The ids are kept, as another filter or a new run makes a table of another key.
     st.session_state[PICKED] = ids_of(picked_now)
     return picked_now

@@ -21,6 +21,8 @@ from pages.shared.live.watch import draw_live, watch
 
 COMPARED = "runs"
 """In the address: ids of own runs and `<dataset>--<algorithm>` of recorded ones, with commas."""
+COMPARED_BOX = "compared"
+"""Key of the box of the runs that are compared, each as the address calls it."""
 
 ChoosableRun = ListedRun | RunRecord
 """A run that one chooses: own ones are rows of the list, recorded ones have their folds."""
