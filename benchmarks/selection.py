@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from benchmarks.tables import bold_where, percent, print_head, print_row
 from ecv_core.records.run import Scores
 from ecv_core.selection.evidence import PairedScores
-from ecv_core.selection.replay import SelectionProgress, play_computed_folds
+from ecv_core.selection.replay import SelectionProgress, select_with_computed_folds
 from ecv_core.selection.rounds import Terms
 
 K = 10
@@ -66,7 +66,7 @@ class MadeContenders(PairedScores):
 
     def select(self, terms: Terms) -> SelectionProgress:
         """Go through the selection; all of its folds are there."""
-        return play_computed_folds(self.contenders, range(K), terms, self)
+        return select_with_computed_folds(self.contenders, range(K), terms, self)
 
 
 def made_contenders(

@@ -45,7 +45,7 @@ from ecv_core.selection.evidence import (
     Spread,
     moderated_spread,
 )
-from ecv_core.selection.replay import play_computed_folds
+from ecv_core.selection.replay import select_with_computed_folds
 from ecv_core.selection.rounds import Terms
 from ecv_core.stopping import EFold, Never, Precision, StdStagnation
 from ecv_core.stopping.base import FoldSets, OrderRule, SetRule, first_stop
@@ -193,7 +193,7 @@ class Batch:
         candidates tie to the last digit but one, it may turn to another of them first."""
         same = 0
         for winner, used, order in zip(*self.play(terms, orders), orders, strict=True):
-            found = play_computed_folds(self.contenders, order.tolist(), terms, self.known)
+            found = select_with_computed_folds(self.contenders, order.tolist(), terms, self.known)
             assert found.verdict is not None
             same += (found.verdict.winner, [*map(len, found.folds_ran)]) == (winner, used.tolist())
         return same

@@ -200,7 +200,7 @@ class SelectionProgress:
     """In the unit of the budget; None without one."""
 
 
-def play_computed_folds(
+def select_with_computed_folds(
     contenders: Sequence[Scores], order: Sequence[int], terms: Terms, differences: Differences
 ) -> SelectionProgress:
     """Go through a selection until it is decided, or needs a fold that has not been run.
@@ -303,7 +303,7 @@ def likely_turns(contenders: Sequence[Scores], terms: Terms) -> list[Turn]:
     counts: Counter[Turn] = Counter()
     for _ in range(_DRAWS):
         completed = _CompletedScores(contenders, real_scores, rng)
-        progress = play_computed_folds(
+        progress = select_with_computed_folds(
             completed.contenders, range(terms.k), terms, differences=completed
         )
         for selection_round in progress.rounds:
@@ -391,7 +391,7 @@ def _select_to_end(
     Raises:
         InputError: For a fold that it needs and that is missing.
     """
-    progress = play_computed_folds(contenders, order, terms, differences)
+    progress = select_with_computed_folds(contenders, order, terms, differences)
     if progress.missing_turn is not None:
         name = contenders[progress.missing_turn.contender].name
         raise InputError(

@@ -36,8 +36,8 @@ from ecv_core.selection.replay import (
     check_contenders,
     finite_or_none,
     likely_turns,
-    play_computed_folds,
     result_so_far,
+    select_with_computed_folds,
 )
 from ecv_core.selection.rounds import Budget, Terms, Turn
 from ecv_core.splits import check_exchangeable
@@ -314,7 +314,7 @@ class SelectPlan:
         # The pairs are kept for the next call, which then pairs only the scores of new folds.
         self._paired = PairedScores(scores, of_fewer_folds=self._paired)
         # The rounds follow from the folds that are there, up to the first that is missing.
-        progress = play_computed_folds(scores, range(self.terms.k), self.terms, self._paired)
+        progress = select_with_computed_folds(scores, range(self.terms.k), self.terms, self._paired)
         joules_of_all_folds = _expected_joules(scores, progress.folds_ran, self.terms.k)
         return SelectionState(
             contenders=self.contenders,
