@@ -34,7 +34,7 @@ from ecv_core.jobs.plans.study import StudyPlan
 from ecv_core.records.errors import DamagedRun, EcvError, StoreError
 from ecv_core.records.run import RunRecord, RunState
 from ecv_core.records.spec import RunSpec
-from ecv_core.store.engine import AGAIN_SECONDS
+from ecv_core.store.engine import AGAIN_SECONDS, waiting_for_database
 from ecv_core.store.ownership import owner_of, this_process
 from ecv_core.store.plans import SELECTION, plan_behind
 from ecv_core.store.quota import Quota
@@ -339,7 +339,8 @@ class RunManager(Queue):
         )
         if self._closing or not plan_runs.all_finished:
             return []
-        return plan_runs.queue_next(plan)
+        with waiting_for_database(plan_runs.tell_connection):
+            return plan_runs.queue_next(plan)
 
     def _executor_on(self, place: str, run: RunRecord) -> Executor:
         """The executor of a place, made once.

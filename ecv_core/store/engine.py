@@ -9,8 +9,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from functools import wraps
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 from urllib.parse import unquote, unquote_plus
 
 import sqlalchemy as sa
@@ -241,7 +242,8 @@ _SAY: ContextVar[Say | None] = ContextVar("say", default=None)
 def waiting_for_database(say: Say) -> Iterator[None]:
     """In this block and thread a database that cannot be reached is waited for.
 
-    What has begun is not repeated: a transaction that the database ends in the middle fails.
+    A transaction whose connection is lost in the middle is done again where it is `repeatable`;
+    any other one fails.
 
     Args:
         say: Is told, each time that it was asked in vain.
@@ -277,6 +279,52 @@ def _open_connection(engine: sa.Engine) -> sa.Connection:
             return connection
 
 
+def _is_connection_lost(error: Exception) -> bool:
+    """Whether the database ended the connection, and with it the transaction."""
+    if not isinstance(error, DBAPIError):
+        return False
+    # PostgreSQL says by a code of class 57P that it shuts down. The driver may hear this some time
+    # before it sees that the connection is closed.
+    code = getattr(error.orig, "sqlstate", None) or ""
+    return error.connection_invalidated or code.startswith("57P")
+
+
+class _ConnectionLost(StoreError):
+    """The connection was lost before the commit, so that the database has undone all of it."""
+
+
+_Args = ParamSpec("_Args")
+_Answer = TypeVar("_Answer")
+
+
+def repeatable(transact: Callable[_Args, _Answer]) -> Callable[_Args, _Answer]:
+    """A function that is one transaction, done again where its connection is lost in the middle.
+
+    It is done again only in a block of `waiting_for_database`.
+    """
+
+    @wraps(transact)
+    def transact_until_answered(*args: _Args.args, **kwargs: _Args.kwargs) -> _Answer:
+        say = _SAY.get()
+        if say is None:
+            return transact(*args, **kwargs)
+        was_lost = False
+        while True:
+            try:
+                answer = transact(*args, **kwargs)
+            except _ConnectionLost as error:
+                log.warning("%s", error)
+                was_lost = True
+                say(f"{error}; e-fold tries again")
+                time.sleep(AGAIN_SECONDS)
+            else:
+                if was_lost:
+                    say(None)
+                return answer
+
+    return transact_until_answered
+
+
 @contextmanager
 def transaction(engine: sa.Engine, doing: str) -> Iterator[sa.Connection]:
     """One transaction; a database's error becomes one sentence that says the way out.
@@ -288,15 +336,21 @@ def transaction(engine: sa.Engine, doing: str) -> Iterator[sa.Connection]:
     Raises:
         StoreError.
     """
+    is_committing = False
     try:
         with _open_connection(engine) as connection, connection.begin():
             _refuse_replaced_file(engine, connection)
             yield connection
+            is_committing = True
     except (SQLAlchemyError, UnicodeError) as error:
         if "no such table" in str(error):
             # The file was deleted, and SQLite has made an empty one in its place.
             raise _other_file_error(engine) from error
-        raise StoreError(
+        error_class = StoreError
+        # Where the connection is lost during the commit, nobody can say whether that was done.
+        if _is_connection_lost(error) and not is_committing:
+            error_class = _ConnectionLost
+        raise error_class(
             f"the database {_shown_url(engine)} cannot be {doing}: "
             f"{_fit_to_show(engine, first_line(error))}; {way_out(error)}"
         ) from RuntimeError(

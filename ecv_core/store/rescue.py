@@ -19,6 +19,7 @@ from ecv_core.records.run import FoldResult, RunState
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.engine import (
     new_engine,
+    repeatable,
     sqlite_file,
     transaction,
     way_out,
@@ -91,6 +92,7 @@ class KeptRun:
             self.users.append({"run_id": run_id, "fold": result.fold, **row})
 
 
+@repeatable
 def check_kept(store: Store, kept_runs: Mapping[str, KeptRun]) -> None:
     """Read anew, past all that is cached, that every fold is where it was written.
 

@@ -20,7 +20,7 @@ from ecv_core.records.errors import InputError
 from ecv_core.records.run import FoldResult, Moment, RunRecord, RunState, UserScores
 from ecv_core.records.spec import RunSpec
 from ecv_core.store import schema
-from ecv_core.store.engine import connect, database_url, transaction
+from ecv_core.store.engine import connect, database_url, repeatable, transaction
 from ecv_core.store.quota import Quota, count_starts_within_quota, forget_old_quota_use
 from ecv_core.store.rows import (
     ACTIVE,
@@ -81,6 +81,7 @@ class Store:
 
     # -- reading ------------------------------------------------------------------------------
 
+    @repeatable
     def run(self, run_id: str) -> RunRecord:
         """One run with its folds.
 
@@ -101,6 +102,7 @@ class Store:
         """All runs that can be read, newest first; of the others `RunList` tells."""
         return self._load()[::-1]
 
+    @repeatable
     def active(self) -> list[RunRecord]:
         """Runs that are queued or running, as the queue goes: running first, OUTSIDE's last.
 
@@ -196,6 +198,7 @@ class Store:
 
     # -- writing ------------------------------------------------------------------------------
 
+    @repeatable
     def create(
         self,
         specs: Sequence[RunSpec],
@@ -238,6 +241,7 @@ class Store:
         with self.transaction("written") as connection:
             _set_place_of_computing(connection, group_id, place)
 
+    @repeatable
     def requeue(
         self,
         run_id: str,
@@ -478,21 +482,25 @@ class Store:
 
     # -- inside -------------------------------------------------------------------------------
 
+    @repeatable
     def _load(self, *where: sa.ColumnElement[bool]) -> list[RunRecord]:
         with self.transaction("read") as connection:
             rows = run_rows(connection, schema.is_not_deleted(), *where)
         return rows.records()
 
+    @repeatable
     def rows(self, query: sa.Select[Any]) -> Rows:
         """What a query finds, for this package."""
         with self.transaction("read") as connection:
             return connection.execute(query).all()
 
+    @repeatable
     def scalar(self, query: sa.Select[Any]) -> Any:  # noqa: ANN401  any column
         """The first column of the first row, for this package; None where there is none."""
         with self.transaction("read") as connection:
             return connection.scalar(query)
 
+    @repeatable
     def write(self, *changes: sa.Insert | sa.Update | sa.Delete) -> int:
         """Change rows in one transaction, for this package; gives how many the last one did."""
         count = 0

@@ -6,9 +6,11 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 import ecv_core as ecv
 from ecv_core import cli
@@ -106,6 +108,53 @@ def test_the_run_of_a_dashboard_waits_while_it_looks_whether_it_was_cancelled(
         assert manager.trouble is None
     finally:
         manager.close()
+
+
+class CutsConnections:
+    """Ends every connection just before a statement of this thread, counted from when it began."""
+
+    def __init__(self, server: PostgresServer, at: int) -> None:
+        self._server = server
+        self._at = at
+        self._thread = threading.current_thread()
+        self.statements = 0
+
+    def __call__(self, *event: object) -> None:
+        """As SQLAlchemy's `before_cursor_execute`."""
+        if threading.current_thread() is not self._thread:
+            return
+        self.statements += 1
+        if self.statements == self._at:
+            self._server.forget()  # Its own statement comes here too, and is no longer this one.
+
+
+@pytest.mark.slow
+def test_a_run_goes_on_wherever_its_connection_is_cut(
+    server: PostgresServer, again_soon: None
+) -> None:
+    """In the middle of a transaction, too: a server that was started anew has ended those."""
+    store = open_store(server.database())
+    cut_at = 1
+    while True:
+        spec = replace(SPEC, k=3, seed=cut_at)  # Folds of the same seed would be used again.
+        plan_runs = PlanRuns(store)
+        cut = CutsConnections(server, at=cut_at)
+        sa.event.listen(sa.Engine, "before_cursor_execute", cut)
+        try:
+            drive(RunPlan(spec), plan_runs, Here(computing(lambda spec, index: score_of(index))))
+        finally:
+            sa.event.remove(sa.Engine, "before_cursor_execute", cut)
+        (run,) = store.runs_like(spec)
+        assert run.state is RunState.FINISHED
+        assert [fold.score for fold in run.folds] == list(SCORES[:3])
+        if cut.statements < cut_at:
+            break
+        cut_at += 1
+    assert cut_at > 40
+
+
+def score_of(index: int) -> FoldResult:
+    return fold_result(index, SCORES[index])
 
 
 @pytest.mark.slow
