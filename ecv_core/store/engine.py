@@ -279,18 +279,27 @@ def _open_connection(engine: sa.Engine) -> sa.Connection:
             return connection
 
 
-def _is_connection_lost(error: Exception) -> bool:
-    """Whether the database ended the connection, and with it the transaction."""
+def _is_undone(error: Exception, *, is_committing: bool) -> bool:
+    """Whether the database has ended the connection, and has certainly undone the transaction.
+
+    Args:
+        error: What the driver raised.
+        is_committing: Whether the transaction was being committed.
+    """
     if not isinstance(error, DBAPIError):
         return False
-    # PostgreSQL says by a code of class 57P that it shuts down. The driver may hear this some time
-    # before it sees that the connection is closed.
+    # PostgreSQL says by a code of class 57P that it shuts down, also in answer to a commit that it
+    # has not made. The driver may hear this some time before it sees that the connection is closed.
     code = getattr(error.orig, "sqlstate", None) or ""
-    return error.connection_invalidated or code.startswith("57P")
+    if code.startswith("57P"):
+        return True
+    # Where the connection is lost without a word during a commit, nobody can say whether it was
+    # made.
+    return error.connection_invalidated and not is_committing
 
 
 class _ConnectionLost(StoreError):
-    """The connection was lost before the commit, so that the database has undone all of it."""
+    """The connection was lost and nothing committed, so that the transaction may be repeated."""
 
 
 _Args = ParamSpec("_Args")
@@ -341,14 +350,14 @@ def transaction(engine: sa.Engine, doing: str) -> Iterator[sa.Connection]:
         with _open_connection(engine) as connection, connection.begin():
             _refuse_replaced_file(engine, connection)
             yield connection
-            is_committing = True
+            # A transaction that only reads has nothing to commit.
+            is_committing = doing != "read"
     except (SQLAlchemyError, UnicodeError) as error:
         if "no such table" in str(error):
             # The file was deleted, and SQLite has made an empty one in its place.
             raise _other_file_error(engine) from error
         error_class = StoreError
-        # Where the connection is lost during the commit, nobody can say whether that was done.
-        if _is_connection_lost(error) and not is_committing:
+        if _is_undone(error, is_committing=is_committing):
             error_class = _ConnectionLost
         raise error_class(
             f"the database {_shown_url(engine)} cannot be {doing}: "
