@@ -344,9 +344,12 @@ def power_command(options: argparse.Namespace) -> None:
     parts = [study.sentence()]
     powers = powers_frame(study)
     if len(powers):
-        # DP is discriminative power; the last two columns have p values corrected by Holm's method.
+        # DP, discriminative power, is the sum of the p values by which a metric tells pairs of
+        # configurations apart; they are means over folds, and "DP + sd" adds to each its standard
+        # deviation over folds. In the last two columns p values are corrected by Holm's method.
         heads = ["metric", "DP", "DP + sd", "told apart, %", "DP, Holm", "apart, Holm, %"]
         parts.append(_table(powers, heads))
+    # A parameter is dominant if the DP of pairs that share one of its values is the least.
     dominances = dominance_frame(study)
     if len(dominances):
         parts.append(_table(dominances, list(dominances.columns)))

@@ -455,7 +455,7 @@ class SampledMeter:
                 readings_of_most.append(reading)
             else:
                 other_readings.append(reading)
-        low_joules, high_joules = estimate.range
+        low_joules, high_joules = estimate.joules_range
         estimated = Reading(
             meter="CodeCarbon",
             source=estimate.source,

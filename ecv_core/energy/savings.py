@@ -57,7 +57,8 @@ class EnergyFacts:
     joules: float
     """Of all folds that ran."""
     joules_range: tuple[float, float]
-    """As of `Energy.range`: both are `joules` where a counter was read, or somebody told them."""
+    """As `Energy.joules_range`: both are `joules` where a counter was read, or somebody told
+    them."""
     has_idle_joules: bool
     """Whether the least of it is what the folds added to the idle machine, which was measured."""
     grams_co2e: float
@@ -157,7 +158,7 @@ def energy_facts(folds: Sequence[FoldResult], k: int, stopped_at: int | None) ->
     gpu_seconds = []
     grams = 0.0
     for fold in folds:
-        low, high = fold.energy.range
+        low, high = fold.energy.joules_range
         joules.append(fold.energy.joules)
         least_joules.append(low)
         most_joules.append(high)

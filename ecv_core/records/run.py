@@ -118,7 +118,7 @@ class Energy:
         return max(self.joules - self.idle_joules, 0.0)
 
     @property
-    def range(self) -> tuple[float, float]:
+    def joules_range(self) -> tuple[float, float]:
         """From the least to the most that may be put down to the fold, in joules.
 
         All that the machine drew is the most. The least is what the fold added to an idle machine;
@@ -132,11 +132,14 @@ class Energy:
                 # without the fold as well.
                 least = self.joules - self.ram_joules
             return least, self.joules
-        # These are the joules of the first meter, unless they are a sum over folds of different
-        # sources, of which each meter has read only a part.
-        if not self.readings or self.readings[0].source != self.source:
+        if not self.readings:
             return self.joules, self.joules
+        # `joules` come from the first meter. Only a sum over folds that different meters read has
+        # another source than this meter, which then gives no bounds of the sum.
         reading = self.readings[0]
+        if reading.source != self.source:
+            return self.joules, self.joules
+        # A meter may miss a part of the time, in which more or less power was drawn.
         bounds = (self.joules, reading.low_joules, reading.high_joules)
         return min(bounds), max(bounds)
 

@@ -378,8 +378,9 @@ class LazyMoments(Sequence[Moment]):
         overlap = self._spec.overlap
         if not rule(self._spec.rule).needs_user_scores:
             return tuple(moments(rule_for(self._spec), self._folds, confidence, overlap))
-        # Users' scores are kept apart from the folds, so that the rule cannot decide once more: a
-        # rule that looks at nothing gives means and intervals, and the stop gives the decisions.
+        # The scores of users are not at hand here, so the rule cannot decide once more. Means and
+        # intervals follow from the folds, as for the rule that never stops. Decisions follow from
+        # the fold after which the run stopped.
         moments_by_stop = []
         for moment in moments(Never(), self._folds, confidence, overlap):
             decision = self._decision_told_by_stop(moment.n)

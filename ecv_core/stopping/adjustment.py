@@ -49,8 +49,8 @@ class CheapModels:
             InputError: Where they have other folds or users, or not this metric.
         """
         self.names = tuple(models)
-        first = models[self.names[0]]
-        self.folds = sorted(first)
+        scores_of_first_model = models[self.names[0]]
+        self.folds = sorted(scores_of_first_model)
         """Their indices, ascending."""
         for name, scores in models.items():
             folds = sorted(fold for fold, users in scores.items() if metric in users.metrics)
@@ -59,10 +59,12 @@ class CheapModels:
                     f"to adjust by '{name}', its {metric} for every user in the folds "
                     f"{self.folds} is needed, but it has {folds}; run it with the rule 'never'"
                 )
-        self.users, _ = user_table(list(first.values()), metric)
+        self.users, _ = user_table(list(scores_of_first_model.values()), metric)
         """Their numbers, ascending."""
-        # The other models must have scores of the same users in the same folds as the first one.
-        self._is_scored = ~np.isnan(self._scores_by_fold_and_user(first, metric))
+        # `aligned_table` refuses a model that has not scored the same users in the same folds as
+        # the first one.
+        table_of_first_model = self._scores_by_fold_and_user(scores_of_first_model, metric)
+        self._is_scored = ~np.isnan(table_of_first_model)
         self.values = np.stack([self.aligned_table(scores, metric) for scores in models.values()])
         """Scores, NaN where a user is not in a fold; shape (models, k, users)."""
 
@@ -242,7 +244,8 @@ class _Regression:
         # Of each set the first row and column are those of the model.
         predictor_covariances = covariances[:, 1:, 1:]
         covariances_with_model = covariances[:, 1:, 0]
-        # Predictors that depend on each other have a pseudo-inverse: the shortest of all slopes.
+        # Predictors that depend on each other leave many slopes that fit equally well. The
+        # pseudo-inverse gives the shortest of them.
         inverse = np.linalg.pinv(predictor_covariances, rcond=_SINGULAR, hermitian=True)
         slopes = np.einsum("sij,sj->si", inverse, covariances_with_model)
         return cls(
@@ -338,10 +341,12 @@ def _variance_with_estimated_slopes(
         sets: Shape (sets, k).
     """
     residual = _residual_variance(moments, weights, regression.slopes)
-    # Each slope that is estimated takes a degree of freedom, if the correction counts at all.
+    # Each slope that is estimated takes a degree of freedom, where there is a correction, that is
+    # where its weight is above 0.
     freedom = np.maximum(residual.freedom - regression.rank, 1)
     freedom = np.where(weights > 0, freedom, residual.freedom)
-    # The errors of the slopes add more, the less the folds of a set are like all folds: leverage.
+    # The errors of the slopes add more, the less the folds of a set are like all folds. In a
+    # regression this distance is called leverage.
     leverage = _leverage(regression, fold_means, sets, freedom)
     allowance_for_slopes = residual.freedom / freedom + weights**2 * leverage
     return VarianceByUsers(residual.variance * allowance_for_slopes, freedom)

@@ -47,12 +47,13 @@ def check_numbers(rule: object, **lowest_values: float) -> None:
     types = {"min_folds": int} | get_type_hints(type(rule))
     for name, lowest in lowest_values.items():
         value = getattr(rule, name)
-        is_whole = types.get(name) is int
         is_number = isinstance(value, Real) and not isinstance(value, bool)
-        if not is_number or not lowest <= value < math.inf or (is_whole and value % 1 != 0):
-            kind = "a number"
-            if is_whole:
-                kind = "a whole number"
+        is_allowed = is_number and lowest <= value < math.inf
+        kind = "a number"
+        if types.get(name) is int:
+            kind = "a whole number"
+            is_allowed = is_allowed and value % 1 == 0
+        if not is_allowed:
             raise InputError(
                 f"{name} of {type(rule).__name__} is {kind} from {lowest:g} on, but is {value!r}"
             )
@@ -386,12 +387,13 @@ class Rule:
             alone: Whether its name does not stand beside.
         """
         values = self.values(spec)
-        # A rule may have words of its own: `short`, and `alone` where they have to name the rule.
-        words_of = self.short
+        # A rule may make its words itself: by `short` beside its name, and by `alone` where nothing
+        # else names it.
+        make_words = self.short
         if alone and self.alone is not None:
-            words_of = self.alone
-        if words_of is not None:
-            return words_of(values)
+            make_words = self.alone
+        if make_words is not None:
+            return make_words(values)
         words = []
         for parameter in self.parameters:
             value = values[parameter.name]

@@ -227,7 +227,8 @@ def least_alpha_after_folds(
 
 def _alpha_sentence(alpha: float) -> str:
     """In the unit of the score: a width w that changes by a tenth has w * 0.1 w = alpha."""
-    # The rule stops at width * change <= alpha, which holds here for a change of a tenth of it.
+    # The rule stops at width * change <= alpha. An interval of this width stops it once the width
+    # changes by a tenth.
     width = math.sqrt(10 * alpha)
     number = f"Alpha {scientific(alpha)}"
     if "e" in scientific(alpha):

@@ -109,10 +109,11 @@ class UserMoments:
         between *= self.share_between
         variance = within + between
         with np.errstate(invalid="ignore", divide="ignore"):
+            # A sum of two variances has about so many degrees of freedom (Satterthwaite).
             divisor = within**2 / self.freedom_within + between**2 / self.freedom_between
-            satterthwaite = variance**2 / divisor
+            freedom_of_sum = variance**2 / divisor
         has_both = (self.freedom_within > 0) & (variance > 0)
-        freedom = np.where(has_both, satterthwaite, self.freedom_between)
+        freedom = np.where(has_both, freedom_of_sum, self.freedom_between)
         return VarianceByUsers(variance, np.clip(freedom, 1, _FREEDOM_OF_NORMAL))
 
 
@@ -282,9 +283,9 @@ class _Patterns:
             is_scored: Which fold has which user; shape (folds, users).
         """
         of_user = np.zeros(is_scored.shape[1], dtype=np.int64)
-        # A user's folds are the bits of a number. It has room for 31 folds beside the number of the
-        # pattern that the user has in all earlier folds. So the folds are gone through 31 at a
-        # time.
+        # The folds that a user is in are the bits of a number, so that equal numbers are equal
+        # patterns. Where there are many folds they are taken 31 at a time: 31 bits fit into 64
+        # beside the number of the pattern that the user has in all earlier folds.
         for start in range(0, len(is_scored), 31):
             part = is_scored[start : start + 31]
             fold_bits = part.T @ (1 << np.arange(len(part)))
@@ -507,6 +508,7 @@ def effect_weights(variance_ratio: ArrayLike, folds: ArrayLike) -> Floats:
     Returns:
         Shape (..., len(_EFFECTS)); each row sums to 1.
     """
+    # The last axis is that of the effects, so the arguments get a last axis of length 1.
     freedom = np.maximum(np.asarray(folds, dtype=np.float64) - 1, 0)[..., None]
     # One fold has no variance of fold means, and leaves the prior as it is.
     ratios = np.where(freedom > 0, np.asarray(variance_ratio, dtype=np.float64)[..., None], 0.0)
@@ -544,6 +546,10 @@ def _mixture_p_value(distance: Floats, weights: Floats) -> Floats:
     return (weights * both_tails).sum(axis=-1)
 
 
+_BISECTIONS = 60
+"""After so many halvings low and high are the same in all 52 bits of a float's fraction."""
+
+
 def distance_of_p_value(variance_ratio: ArrayLike, folds: ArrayLike, error: float) -> Floats:
     """The distance whose `p_value` is `error`: what an interval reaches to each side.
 
@@ -556,11 +562,14 @@ def distance_of_p_value(variance_ratio: ArrayLike, folds: ArrayLike, error: floa
         In standard errors that users alone would give.
     """
     weights = effect_weights(variance_ratio, folds)
-    # The distance is bisected: it lies between the one of a normal distribution without any fold
-    # effect and the one with the largest effect, which is sqrt(1 + effect) times as wide.
-    low: Floats = np.asarray(-scipy.special.ndtri(error / 2))
-    high = low * np.sqrt(1 + _EFFECTS[-1])
-    for _ in range(60):  # halved until no digit is left
+    # The p value has no inverse in closed form, so the distance is found by bisection. It lies
+    # between the quantile of the mixture's narrowest normal distribution, without a fold effect,
+    # and that of its widest one, with the largest effect.
+    narrowest_quantile = -scipy.special.ndtri(error / 2)
+    widest_quantile = narrowest_quantile * np.sqrt(1 + _EFFECTS[-1])
+    low: Floats = np.asarray(narrowest_quantile)
+    high: Floats = np.asarray(widest_quantile)
+    for _ in range(_BISECTIONS):
         middle = (low + high) / 2
         is_too_near = _mixture_p_value(middle, weights) > error
         low = np.where(is_too_near, middle, low)
@@ -606,18 +615,24 @@ def simulated_look_error(k: int, confidence: float, *, runs: int) -> float:
     rng = np.random.default_rng(20240901)
     scores = rng.standard_normal((runs, k))
     k_fold_means = scores.mean(axis=1)
-    p_values = []
-    looks = running_moments(scores.T[:-1])
-    for folds, (means, squares) in enumerate(looks, start=1):
-        # The k folds are a finite population, of which so many have been seen.
+    # A run looks at its mean after each fold but the last. `squares` are the sums of the squared
+    # distances to that mean.
+    moments_at_looks = running_moments(scores.T[:-1])
+    p_values_at_looks = []
+    for folds, (means, squares) in enumerate(moments_at_looks, start=1):
+        # These folds are drawn from a finite population, the k folds, of which each has the
+        # variance 1.
         standard_error = np.sqrt(1 / folds - 1 / k)
         distances = np.abs(means - k_fold_means) / standard_error
-        # Users explain all of a variance of 1, so that the ratio to theirs is the variance itself.
-        ratios = squares / max(folds - 1, 1)
-        p_values.append(p_value(distances, ratios, folds))
-    # A run errs at a look where the p-value of its k-fold mean is below the error of the look. So
-    # its least p-value counts: that share of the runs, 1 - confidence, errs at some look.
-    return float(np.quantile(np.min(p_values, axis=0), 1 - confidence))
+        variances = squares / max(folds - 1, 1)
+        # `p_value` takes the ratio of this variance to the one that users explain. In the
+        # simulation users explain all, which is 1, so the ratio is the variance.
+        p_values_at_looks.append(p_value(distances, variances, folds))
+    # The interval of a look misses the k-fold mean where its p value is below the error of the
+    # look. A run errs if any look misses it, that is if its smallest p value is below. The error is
+    # chosen so that the share 1 - confidence of the runs errs.
+    smallest_p_values = np.min(p_values_at_looks, axis=0)
+    return float(np.quantile(smallest_p_values, 1 - confidence))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -677,8 +692,8 @@ class FoldVariance:
         degrees = np.maximum(self.sizes - 1, 1)
         student_t = -scipy.special.stdtrit(degrees, error / 2)
         half_widths_by_folds = student_t * np.sqrt(self.of_fold_means * share_of_variance)
-        # Folds that differ by more than the largest effect of the prior may differ by more than
-        # the half width by users allows for: theirs counts if it is larger. `fmax` is the larger of
+        # The half width by users allows for effects of folds up to the largest of the prior. Folds
+        # that differ by more have the half width by folds if it is larger. `fmax` is the larger of
         # both, or the one that is known.
         is_beyond_prior = self.ratios > _EFFECTS[-1]
         larger = np.fmax(half_widths_by_users, half_widths_by_folds)

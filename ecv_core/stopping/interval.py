@@ -28,8 +28,8 @@ def mean_and_deviation(scores: Sequence[float]) -> tuple[float, float]:
         if not math.isfinite(score):
             raise InputError(f"a fold's score must be a finite number, but is {score}")
     low = min(scores)
-    # Distances from the lowest, in units of the range: exact for nearly equal scores, and nothing
-    # is squared that could vanish or overflow.
+    # Scores are measured from the lowest one, in units of their range. So nearly equal scores keep
+    # all their digits, and no square vanishes or overflows.
     unit = max(scores) - low or 1.0
     distances = [(score - low) / unit for score in scores]
     mean_distance = math.fsum(distances) / len(scores)
@@ -131,7 +131,8 @@ def running_means_and_deviations(
     Returns:
         Both of shape (orders, k); the deviation of one score is NaN.
     """
-    # Distances from the lowest, in units of the range: no square of a score vanishes or overflows.
+    # Scores are measured from the lowest one of their order, in units of its range, so that no
+    # square vanishes or overflows.
     low = scores_of_orders.min(axis=1, keepdims=True)
     unit = scores_of_orders.max(axis=1, keepdims=True) - low
     unit[unit == 0] = 1.0
@@ -253,14 +254,17 @@ def _simulated_level(first: int, k: int, confidence: float, runs: int) -> float:
     rng = np.random.default_rng(20240901)
     scores = (rng.standard_normal(runs) for _ in range(k))
     p_values = []
+    # `squares` are the sums of the squared distances to the mean of the first n scores.
     for n, (means, squares) in enumerate(running_moments(scores), start=1):
         if n >= first:
             # Student's t: the mean over its standard error, the root of squares / (n - 1) / n.
             t = np.abs(means) * np.sqrt(n * (n - 1) / squares)
             p_values.append(2 * scipy.special.stdtr(n - 1, -t))
-    # A run errs at a look where the p-value of the true mean, 0, is below the level. So its least
-    # p-value counts: that share of the runs, 1 - confidence, errs at some look.
-    return float(np.quantile(np.min(p_values, axis=0), 1 - confidence))
+    # The interval of a look misses the true mean, 0, where its p value is below the level. A run
+    # errs if any look misses it, that is if its smallest p value is below. The level is chosen so
+    # that the share 1 - confidence of the runs errs.
+    smallest_p_values = np.min(p_values, axis=0)
+    return float(np.quantile(smallest_p_values, 1 - confidence))
 
 
 def running_moments(scores: Iterable[Floats]) -> Iterator[tuple[Floats, Floats]]:

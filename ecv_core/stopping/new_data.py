@@ -181,12 +181,13 @@ def _spread_of_users(table: Floats, least_variance: float) -> _UserSpread:
     """
     influence = _influence(table)
     variance = influence.var(ddof=1)
-    # By how much the variance of users grows with their mean.
+    # The slope says how much the variance of users grows with their mean.
     slope = _skewness_slope(influence, variance)
     variance = max(variance, least_variance)
     largest_score = float(np.nanmax(np.abs(table)))
     if variance > (_ROUNDING * largest_score) ** 2:
         return _UserSpread(variance, slope_below=slope, slope_above=slope)
+    # The scores differ by rounding alone, and do not show how users vary.
     return _spread_of_equal_users(scale=max(1.0, largest_score), user_count=table.shape[1])
 
 
@@ -289,7 +290,7 @@ def _variance_beyond_users(table: Floats, variance_of_row: float) -> float:
     is_in_several_folds = folds_of_users > 1
     if not is_in_several_folds.any():
         return 0.0
-    # What one user's score varies about the user's own mean, once the fold's mean is taken off.
+    # Without the mean of its fold, a user's score still varies about the user's own mean.
     deviations = _deviations(table)
     user_means = deviations.sum(axis=0) / folds_of_users
     within_users = np.where(is_scored, deviations - user_means, 0.0)[:, is_in_several_folds]

@@ -169,11 +169,11 @@ def doubt_about_scores(
 
 def _distance_words(scores: Floats, fold: int) -> str:
     """How far a fold's score is from the mean of the others: '12 % below'."""
-    others = float(np.delete(scores, fold).mean())
-    distance = float(scores[fold]) - others
+    mean_of_others = float(np.delete(scores, fold).mean())
+    distance = float(scores[fold]) - mean_of_others
     size = f"{abs(distance):.4g}"
-    if others != 0:
-        size = f"{100 * abs(distance / others):.0f} %"
+    if mean_of_others != 0:
+        size = f"{100 * abs(distance / mean_of_others):.0f} %"
     if distance < 0:
         return f"{size} below"
     return f"{size} above"

@@ -117,72 +117,72 @@ def _recognise_again(token: str, _plain: PlainFile, layout: Layout) -> Recognise
     return recognise_with_layout(_plain, layout)
 
 
-def _correct_form(token: str, recognised: Layout, corrected_before: Layout) -> Layout:
+def _correct_form(token: str, recognised: Layout, last_picked: Layout) -> Layout:
     """Widgets of encoding, separator, header and quotation marks; of text alone.
 
     Args:
         token: Names the dropped file.
         recognised: How the file seems to be written.
-        corrected_before: As it was corrected last.
+        last_picked: What the widgets begin with, as it was corrected last.
 
     Returns:
         The recognised layout, so corrected.
     """
     if recognised.form is Form.PARQUET:
         return recognised
-    words = f"Read as {recognised.form.value}, {ENCODINGS[corrected_before.encoding]}"
+    words = f"Read as {recognised.form.value}, {ENCODINGS[last_picked.encoding]}"
     if recognised.form is Form.DELIMITED:
-        words += f", separated by {SEPARATORS[corrected_before.separator]}"
-        if corrected_before.header:
+        words += f", separated by {SEPARATORS[last_picked.separator]}"
+        if last_picked.header:
             words += ", the first line names the columns"
         else:
             words += ", no line with names"
     with st.expander(words, icon=":material/tune:", key="own-form"):
-        row = st.container(horizontal=True, vertical_alignment="bottom")
+        row_of_widgets = st.container(horizontal=True, vertical_alignment="bottom")
         encoding = _pick(
-            row,
+            row_of_widgets,
             "Encoding",
             ENCODINGS,
-            corrected_before.encoding,
+            last_picked.encoding,
             key=f"encoding-{token}",
             width=230,
             help="Change this if names with accents look odd below.",
         )
         layout = replace(recognised, encoding=encoding)
         if layout.form is Form.DELIMITED:
-            layout = _correct_delimited_form(row, token, layout, corrected_before)
+            layout = _pick_delimited_form(row_of_widgets, token, layout, last_picked)
     return layout
 
 
-def _correct_delimited_form(
-    row: DeltaGenerator, token: str, layout: Layout, corrected_before: Layout
+def _pick_delimited_form(
+    row_of_widgets: DeltaGenerator, token: str, layout: Layout, last_picked: Layout
 ) -> Layout:
     """Widgets of what only delimited text has.
 
     Args:
-        row: Where they are.
+        row_of_widgets: Where they are.
         token: Names the dropped file.
         layout: How the file is written, as far as it is corrected.
-        corrected_before: As it was corrected last.
+        last_picked: What the widgets begin with, as it was corrected last.
     """
     separator = _pick(
-        row,
+        row_of_widgets,
         "Separator",
         SEPARATORS,
-        corrected_before.separator,
+        last_picked.separator,
         key=f"separator-{token}",
         width=170,
     )
-    header = row.toggle(
-        "The first line names the columns", value=corrected_before.header, key=f"header-{token}"
+    first_line_has_names = row_of_widgets.toggle(
+        "The first line names the columns", value=last_picked.header, key=f"header-{token}"
     )
-    quotes = row.toggle(
+    allows_quotes = row_of_widgets.toggle(
         "Fields may stand in quotation marks",
-        value=corrected_before.quotes,
+        value=last_picked.quotes,
         key=f"quotes-{token}",
         help='Switch this off if a quotation mark (") is a character like any other.',
     )
-    return replace(layout, separator=separator, header=header, quotes=quotes)
+    return replace(layout, separator=separator, header=first_line_has_names, quotes=allows_quotes)
 
 
 def _correct_roles(token: str, recognised: Recognised, kept_layout: Layout | None) -> Layout:

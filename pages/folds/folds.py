@@ -10,7 +10,7 @@ from pages.folds.view import (
     ask_promise,
     draw_stops,
     draw_tradeoff,
-    offer_for_paper,
+    offer_text_and_figures_for_paper,
     show_answer,
     show_numbers,
     show_options,
@@ -37,7 +37,7 @@ with page():
         write_link(explored)
         alpha_slider(explored.alphas, explored.alpha_at_start)
         draw_tradeoff(explored)
-        offer_for_paper(explored, advice, choice.runs)
+        offer_text_and_figures_for_paper(explored, advice, choice.runs)
         show_options(explored, advice)
         st.header("What every alpha costs and gives", anchor=False)
         st.markdown(

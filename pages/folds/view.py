@@ -321,32 +321,35 @@ def write_link(explored: Explored) -> None:
     write_into_link(params, left_out=not_in_link)
 
 
-def offer_for_paper(explored: Explored, advice: FoldsAdvice, runs: Sequence[RunRecord]) -> None:
-    """What a paper takes: the decision, and both charts at the alpha that keeps the promise."""
+def offer_text_and_figures_for_paper(
+    explored: Explored, advice: FoldsAdvice, runs: Sequence[RunRecord]
+) -> None:
+    """The decision in words, and both charts at the alpha that keeps the promise."""
     systems = explored.systems
-    about = systems[0].name
+    systems_words = systems[0].name
     if len(systems) > 1:
-        about = counted(len(systems), "run")
-    # The charts show the alpha that keeps the promise, or that at which the page begins if none
-    # does.
+        systems_words = counted(len(systems), "run")
+    # The promise is that the stop is near enough to the k-fold mean. The charts show the alpha by
+    # which the paper's rule keeps it, or that at which the page begins if no alpha keeps it.
     alpha = explored.alpha_at_start
     for option in advice.options:
         if option.rule == PAPERS_RULE and option.outcome.setting:
             alpha = option.outcome.setting
-    draw_tradeoff = partial(tradeoff_at, explored.frame, alpha, cost=explored.cost)
-    draw_stops = partial(stops_at, explored.stops, alpha)
+    make_tradeoff_chart = partial(tradeoff_at, explored.frame, alpha, cost=explored.cost)
+    make_stops_chart = partial(stops_at, explored.stops, alpha)
 
     def describe() -> Description:
         return describe_advice(advice, runs, machine_and_versions(runs), cost=explored.cost)
 
+    # Text and figures are made only when the panel is opened.
     paper_panel(
         describe,
         key="folds",
         pictures={
-            "Trade-off": partial(printed_figure, draw_tradeoff),
-            "Stops": partial(printed_figure, draw_stops),
+            "Trade-off": partial(printed_figure, make_tradeoff_chart),
+            "Stops": partial(printed_figure, make_stops_chart),
         },
-        title=f"{about}, alpha {alpha_text(alpha)}",
+        title=f"{systems_words}, alpha {alpha_text(alpha)}",
         specs=[run.spec for run in runs],
     )
 

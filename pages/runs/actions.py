@@ -32,26 +32,30 @@ def draw_actions(picked: Sequence[ListedRun], rows: Sequence[ListedRun]) -> None
         rows: All runs, for the tags that there are.
     """
     ids = ids_of(picked)
-    _compare_button(ids)
+    _draw_compare_button(ids)
     if len(ids) == 1 and st.button("Open", key="open-picked", icon=":material/open_in_full:"):
         open_page("run/run.py", {"run": ids[0]})
     if not why_not(Action.ANNOTATE):
-        _label_popover(picked, rows)
-    _folds_buttons(picked)
+        _draw_label_popover(picked, rows)
+    _draw_buttons_of_computing(picked)
     if not why_not(Action.DELETE):
-        _delete_button(picked)
+        _draw_delete_button(picked)
 
 
-def _folds_buttons(picked: Sequence[ListedRun]) -> None:
-    """Buttons that end the folds of runs, go on with them, or run those after the stop."""
-    active = [row for row in picked if row.state.active]
-    _button_for_all("cancel", "Cancel", _allowed_runs(Action.CANCEL, active), _cancel)
-    resumable = [row for row in picked if _can_be_resumed(row)]
-    _button_for_all("resume", "Resume", _allowed_runs(Action.GO_ON, resumable), _resume)
-    stopped = [row for row in picked if row.can_be_checked and computed_here(row.spec)]
-    own_stopped = _allowed_runs(Action.GO_ON, stopped)
-    _button_for_all(  # such as 'Run the remaining folds of 3 runs'
-        "fact_check", "Run the remaining folds", own_stopped, check_stops, preposition=" of"
+def _draw_buttons_of_computing(picked: Sequence[ListedRun]) -> None:
+    """Buttons that cancel runs, resume them, or compute the folds after their stop."""
+    active_runs = [row for row in picked if row.state.active]
+    _draw_button_for_all("cancel", "Cancel", _allowed_runs(Action.CANCEL, active_runs), _cancel)
+    resumable_runs = [row for row in picked if _can_be_resumed(row)]
+    _draw_button_for_all("resume", "Resume", _allowed_runs(Action.GO_ON, resumable_runs), _resume)
+    # A run that its rule has stopped can compute its remaining folds, to check the stop.
+    stopped_runs = [row for row in picked if row.can_be_checked and computed_here(row.spec)]
+    _draw_button_for_all(  # such as 'Run the remaining folds of 3 runs'
+        "fact_check",
+        "Run the remaining folds",
+        _allowed_runs(Action.GO_ON, stopped_runs),
+        check_stops,
+        preposition=" of",
     )
 
 
@@ -69,7 +73,7 @@ def _allowed_runs(action: Action, rows: Sequence[ListedRun]) -> list[ListedRun]:
     return [row for row in rows if person.may(action, row.started_by)]
 
 
-def _compare_button(ids: Sequence[str]) -> None:
+def _draw_compare_button(ids: Sequence[str]) -> None:
     look: dict[str, Any] = {
         "disabled": True,
         "help": "Pick two or more runs by the boxes at the left of their rows.",
@@ -86,7 +90,7 @@ def _compare_button(ids: Sequence[str]) -> None:
     )
 
 
-def _label_popover(picked: Sequence[ListedRun], rows: Sequence[ListedRun]) -> None:
+def _draw_label_popover(picked: Sequence[ListedRun], rows: Sequence[ListedRun]) -> None:
     """What people write on the runs of their own among those picked."""
     own_runs = _allowed_runs(Action.ANNOTATE, picked)
     title = "Name, tags, note"
@@ -97,10 +101,10 @@ def _label_popover(picked: Sequence[ListedRun], rows: Sequence[ListedRun]) -> No
         note = _NOTE_ON_RUNS_OF_OTHERS
     with st.popover(title, icon=":material/label:", disabled=not own_runs, help=note):
         if own_runs:
-            _label_form(own_runs, all_tags(rows))
+            _draw_label_form(own_runs, all_tags(rows))
 
 
-def _button_for_all(
+def _draw_button_for_all(
     icon: str,
     verb: str,
     rows: Sequence[ListedRun],
@@ -127,7 +131,7 @@ def _button_for_all(
         )
 
 
-def _delete_button(picked: Sequence[ListedRun]) -> None:
+def _draw_delete_button(picked: Sequence[ListedRun]) -> None:
     own_runs = _allowed_runs(Action.DELETE, picked)
     idle = [row for row in own_runs if not row.state.active]
     note = (
@@ -192,7 +196,7 @@ _IDS_IN_KEYS = 40
 """Runs that the keys of the form name; more would make them endless."""
 
 
-def _label_form(picked: Sequence[ListedRun], every_tag: Sequence[str]) -> None:
+def _draw_label_form(picked: Sequence[ListedRun], every_tag: Sequence[str]) -> None:
     """Tags are kept as they are picked, a name and a note on Enter or Save."""
     first_label = picked[0].label
     common_tags = [tag for tag in first_label.tags if all(tag in row.label.tags for row in picked)]

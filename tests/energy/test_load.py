@@ -122,7 +122,7 @@ def test_why_joules_are_not_a_runs_own_is_said_with_how_much():
     ],
 )
 def test_an_estimate_is_a_range_and_a_measurement_is_not(known, least_and_most):
-    assert energy(**known).range == least_and_most
+    assert energy(**known).joules_range == least_and_most
 
 
 def test_the_meter_says_what_others_did_and_what_the_idle_machine_would_have_drawn(monkeypatch):

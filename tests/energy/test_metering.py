@@ -136,7 +136,7 @@ def test_three_of_ten_answers_missing_are_flagged_and_the_truth_is_in_the_range(
     truth = plug.joules(*sampler.span)
     assert found.joules == pytest.approx(truth, rel=0.01)
     assert found.readings[0].gap_seconds > 0.2 * (end - begin)
-    assert found.range[0] < truth < found.range[1]
+    assert found.joules_range[0] < truth < found.joules_range[1]
 
 
 def test_a_plug_that_hangs_delays_no_fold_and_the_estimate_counts(monkeypatch):
@@ -310,7 +310,7 @@ def test_each_meter_of_a_fold_is_told_with_how_it_is_known_and_how_far_it_is_off
         "shelly 2 Wh (measured), lab -, CodeCarbon 1"
     )
     assert readings_words([fold_result(0, 0.3)]) == ""
-    assert said.range == (0, 3600)
+    assert said.joules_range == (0, 3600)
 
 
 @pytest.mark.parametrize(

@@ -296,15 +296,17 @@ def _test_learners(tested_over_samples: _TestedPair) -> _TestedPair:
     Args:
         tested_over_samples: A pair on a table: its test is of the models as they were fitted.
     """
+    # A learner fits a model in each fold. Its folds show how its models vary with the training
+    # data, while the samples judge only the models that it has fitted here.
     tested_over_folds = _test_over_folds(tested_over_samples.pair)
-    test_of_fitted = tested_over_samples.test
-    if math.isnan(test_of_fitted.p):  # all samples differ by the same
+    test_of_fitted_models = tested_over_samples.test
+    if math.isnan(test_of_fitted_models.p):  # all samples differ by the same
         return tested_over_folds
     # Each test has the better run first. Where folds differ in size, one run can have the better
-    # mean of folds and the other that of samples.
+    # mean of folds and the other that of samples, so that this test has to be turned round.
     if tested_over_folds.pair.first is not tested_over_samples.pair.first:
-        test_of_fitted = test_of_fitted.reversed()
-    return tested_over_folds._replace(test_of_fitted=test_of_fitted)
+        test_of_fitted_models = test_of_fitted_models.reversed()
+    return tested_over_folds._replace(test_of_fitted=test_of_fitted_models)
 
 
 def _test_over_users(pairs: Sequence[_Pair]) -> list[_TestedPair]:

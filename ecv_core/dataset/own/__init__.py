@@ -245,18 +245,19 @@ def _write_samples(
         raise DatasetError(
             f"two columns of {plain.name} have the same name; give each a name of its own"
         )
-    left_out = {}
+    # What the features leave out is kept by the name of the column, with the reason.
+    reasons_left_out = {}
     for column in row_number_columns(frame):
         if column != target:
-            left_out[column] = "it has no name, and numbers the rows"
-    frame = frame.drop(columns=list(left_out))
-    if left_out and len(frame.columns) == 1:
+            reasons_left_out[column] = "it has no name, and numbers the rows"
+    frame = frame.drop(columns=list(reasons_left_out))
+    if reasons_left_out and len(frame.columns) == 1:
         raise DatasetError(
             f"no column but the target '{target}' can be learnt from: the others only number the "
             "rows; add a column of numbers"
         )
     table = table_of(plain.name, frame, target)
-    left_out |= left_out_columns(frame.drop(columns=target))
+    reasons_left_out |= left_out_columns(frame.drop(columns=target))
     task = Task.NUMBERS
     classes = 0
     if table.classes is not None:
@@ -280,7 +281,7 @@ def _write_samples(
         interactions=0,
         task=task,
         classes=classes,
-        left_out=left_out,
+        left_out=reasons_left_out,
     )
 
 

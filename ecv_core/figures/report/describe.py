@@ -433,11 +433,11 @@ def _folds_used_sentence(runs: Sequence[RunRecord], sources: Sequence[str], scop
         meters = f"{meters}; CodeCarbon"
     countries = distinct([run.spec for run in runs], lambda spec: country_in_words(spec.country))
     folds = distinct_folds(runs)
-    least, most = sum_of_ranges(fold.energy.range for fold in folds)
+    least, most = sum_of_ranges(fold.energy.joules_range for fold in folds)
     emissions = grams(sum(fold.energy.grams_co2e for fold in folds))
     # Emissions are those of the joules. These are the most that an estimate may be, but where a
     # meter was not read all the time it may have been more.
-    may_be_more = any(fold.energy.range[1] > fold.energy.joules for fold in folds)
+    may_be_more = any(fold.energy.joules_range[1] > fold.energy.joules for fold in folds)
     if may_be_more:
         emissions = f"about {emissions}"
     elif least < most:

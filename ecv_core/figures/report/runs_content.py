@@ -65,7 +65,7 @@ def sums_of(runs: Sequence[RunRecord]) -> Sums:
         runs=len(runs),
         folds=len(folds),
         metered=all(fold.energy.source != "none" for fold in folds),
-        used=sum_of_ranges(fold.energy.range for fold in folds),
+        used=sum_of_ranges(fold.energy.joules_range for fold in folds),
         saved=total_saved_range(map(energy_of, runs)),
         grams_co2e=sum(fold.energy.grams_co2e for fold in folds),
     )

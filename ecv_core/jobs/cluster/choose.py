@@ -83,10 +83,10 @@ def executor_on(
     site_path = _site_files().get(place)
     if site is not None:
         site_path = Path(site)
-    return _executor_on_cluster(place, site_path, nodes, compute)
+    return _executor_beyond_this_process(place, site_path, nodes, compute)
 
 
-def _executor_on_cluster(
+def _executor_beyond_this_process(
     place: str, site_path: Path | None, nodes: int | None, compute: Compute
 ) -> Executor:
     """The executor for a place other than this very machine.
@@ -103,22 +103,26 @@ def _executor_on_cluster(
     from ecv_core.jobs.cluster.executor import read_site
 
     site = read_site(site_path)
-    # A place may be the name of a site, whose file says where its nodes are.
-    place = site.on or place
-    scheduler = SCHEDULERS.get(place)
-    if scheduler is not None:
+    # A place may be the name of a site, such as 'our-cluster'. Its file then says the place itself.
+    if site.on:
+        place = site.on
+    # Of a job scheduler, such as SLURM, e-fold asks for nodes.
+    job_scheduler = SCHEDULERS.get(place)
+    if job_scheduler is not None:
         if nodes is not None:
             site = replace(site, nodes=nodes)
-        return _executor_on_nodes(scheduler, site, compute)
+        return _executor_on_scheduled_nodes(job_scheduler, site, compute)
+    # At any other place, the workers are not asked for.
     if nodes is not None:
         raise InputError(
             f"--nodes works only with {', '.join(SCHEDULERS)}; leave it out with --on {place}"
         )
-    local = re.fullmatch(r"local:(\d+)", place)
-    if local:
-        return _executor_on_this_machine(int(local[1]), compute)
+    local_workers = re.fullmatch(r"local:(\d+)", place)
+    if local_workers:
+        return _executor_on_this_machine(int(local_workers[1]), compute)
+    # At an address, somebody has started a scheduler of Dask, with its workers.
     if re.fullmatch(r"(tcp|tls)://[^/\s]+:\d+", place):
-        return _executor_on_scheduler(place, site, compute)
+        return _executor_on_dask_scheduler(place, site, compute)
     raise InputError(
         f"'{place}' is not a place to compute on; give {HERE}, local:3, tcp://host:8786, "
         f"{', '.join(SCHEDULERS)}, or the name of a file in {_folder()} whose key 'on' names one "
@@ -202,7 +206,7 @@ async def _wait_for_answer(address: str) -> None:
     await connection.close()
 
 
-def _executor_on_scheduler(address: str, site: Site, compute: Compute) -> Executor:
+def _executor_on_dask_scheduler(address: str, site: Site, compute: Compute) -> Executor:
     """The workers of a Dask scheduler that somebody has started."""
     _prepare_dask()
     from distributed import Client
@@ -230,7 +234,7 @@ def _executor_on_scheduler(address: str, site: Site, compute: Compute) -> Execut
         raise
 
 
-def _executor_on_nodes(scheduler: Scheduler, site: Site, compute: Compute) -> Executor:
+def _executor_on_scheduled_nodes(scheduler: Scheduler, site: Site, compute: Compute) -> Executor:
     """The executor for nodes that a scheduler gives out, as the site's file describes them.
 
     Raises:

@@ -66,7 +66,7 @@ def _energy(runs: Sequence[RunRecord]) -> Amount:
         name = f"energy of {len(metered)} of {len(runs)} runs"
     folds = distinct_folds(metered)  # several runs may have used the same fold
     emissions = grams(sum(fold.energy.grams_co2e for fold in folds))
-    joules_range = sum_of_ranges(fold.energy.range for fold in folds)
+    joules_range = sum_of_ranges(fold.energy.joules_range for fold in folds)
     used = watt_hours_range(*joules_range)
     saved = ""
     percent = _saved_percent(metered)
