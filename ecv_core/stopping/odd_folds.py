@@ -24,6 +24,8 @@ _LOOKS = 10
 """A run of ten folds is looked at so many times, among which the false alarms are shared out."""
 _FEWEST_FOLDS = 3
 """Of fewer folds none can be far off the others, and they have no drift."""
+_ROUNDING = 1e-9
+"""Scores that differ by less, as a share of the largest, are equal: means of equal ones round."""
 _NO_GUARANTEE = ". Until this is explained, no statement about the mean of all folds is guaranteed."
 
 
@@ -49,7 +51,9 @@ def far_fold_p_values(scores: ArrayLike, variance_by_users: ArrayLike) -> Floats
     variance_of_others = np.maximum(squares - share_of_fold, 0) / (n - 2)
     # A fold minus the mean of n - 1 others varies n / (n - 1) times as much as one fold does.
     distance = np.abs(values - mean_of_others) * math.sqrt((n - 1) / n)
-    p_values = _p_value_of_effect(distance, variance_of_others, variance_by_users, n - 2)
+    p_values = _p_value_of_effect(
+        distance, variance_of_others, variance_by_users, n - 2, _smallest_step(values)
+    )
     return n * p_values  # Bonferroni: any of the n folds could have been the odd one
 
 
@@ -77,7 +81,9 @@ def drift_p_value(scores: ArrayLike, variance_by_users: ArrayLike) -> Floats:
     # A slope has the variance of one fold's mean divided by the sum of the squared places, so that
     # times the root of that sum it has the variance of one fold's mean.
     scaled_slope = np.abs(slope) * math.sqrt(sum_of_squared_places)
-    p_values = _p_value_of_effect(scaled_slope, variance_about_line, variance_by_users, freedom)
+    p_values = _p_value_of_effect(
+        scaled_slope, variance_about_line, variance_by_users, freedom, _smallest_step(values)
+    )
     return p_values[..., 0]
 
 
@@ -86,6 +92,7 @@ def _p_value_of_effect(
     variance: Floats,
     variance_by_users: ArrayLike,
     freedom: int,
+    smallest_step: Floats,
 ) -> Floats:
     """How likely an effect is so large by chance.
 
@@ -95,17 +102,38 @@ def _p_value_of_effect(
         variance: The variance of the fold means without the effect.
         variance_by_users: As for `far_fold_p_values`.
         freedom: Degrees of freedom of `variance`.
+        smallest_step: As of `_smallest_step`; shape (..., 1).
     """
     variance_by_users = np.asarray(variance_by_users, dtype=np.float64)[..., None]
     with np.errstate(invalid="ignore", divide="ignore"):
         effect_in_errors = effect / np.sqrt(variance_by_users)
         # `p_value` takes a number of folds, whose variance has one degree of freedom less.
         p_with_users = p_value(effect_in_errors, variance / variance_by_users, freedom + 1)
-        p_of_folds_alone = 2 * scipy.special.stdtr(freedom, -effect / np.sqrt(variance))
+        # Shares of a few samples come in steps, so that folds are often equal, or on a line, by
+        # chance, which is no proof that others would be. A score that is rounded to steps has a
+        # variance of step^2 / 12, so folds vary by that at least.
+        least_error = smallest_step / math.sqrt(12)
+        error_of_folds = np.maximum(np.sqrt(variance), least_error)
+        p_of_folds_alone = 2 * scipy.special.stdtr(freedom, -effect / error_of_folds)
     # An effect of 0 is never odd, though equal folds make its p-value 0 / 0.
     p_of_folds_alone = np.where(effect > 0, p_of_folds_alone, 1.0)
     # Where the variance by users is not known (NaN) or 0, Student's t of the folds alone decides.
     return np.where(variance_by_users > 0, p_with_users, p_of_folds_alone)
+
+
+def _smallest_step(scores: Floats) -> Floats:
+    """The smallest difference of two scores of a run that are not equal; 0 where all are.
+
+    Args:
+        scores: Shape (..., folds).
+
+    Returns:
+        Shape (..., 1).
+    """
+    steps = np.diff(np.sort(scores, axis=-1), axis=-1)
+    is_rounding = steps <= _ROUNDING * np.abs(scores).max(axis=-1, keepdims=True)
+    smallest = np.where(is_rounding, np.inf, steps).min(axis=-1, keepdims=True)
+    return np.where(np.isinf(smallest), 0.0, smallest)
 
 
 def doubt_about_folds(results: Sequence[FoldResult], metric: str) -> str:

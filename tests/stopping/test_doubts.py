@@ -74,3 +74,30 @@ def test_a_drift_is_named_by_its_line_and_not_by_its_ends() -> None:
     scores = [0.3] + [0.1] * 9 + [0.5] * 9 + [0.29]  # the line rises by 0.02 from fold to fold
     assert doubt_about_scores(scores, math.nan, range(20)).startswith("Scores rise ")
     assert doubt_about_scores(scores[::-1], math.nan, range(20)).startswith("Scores fall ")
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [
+        [0.9, 0.9, 1.0],
+        [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.991, 1.0, 1.0],
+        [0.7, 0.8, 0.9],
+        [14 / 15, 13 / 15, 12 / 15, 11 / 15],
+    ],
+)
+def test_equal_folds_or_folds_on_a_line_are_no_proof_that_others_would_be(scores):
+    # Without users' scores nothing but the folds tells, and such ones have no spread.
+    assert doubt_about_scores(scores, math.nan, range(len(scores))) == ""
+    assert doubt_about_scores(scores, 0.0, range(len(scores))) == ""
+
+
+def test_shares_of_a_few_samples_seldom_raise_an_alarm_by_folds_alone():
+    # Folds of 15 samples, of which 9 in 10 are right: normal scores would give 2 % in all.
+    shares = np.random.default_rng(1).binomial(15, 0.9, size=(2_000, 10)) / 15
+    unknown = np.full(len(shares), np.nan)
+    alarms = np.zeros(len(shares), dtype=bool)
+    for n in range(3, 11):
+        far_fold = far_fold_p_values(shares[:, :n], unknown).min(axis=1)
+        drift = drift_p_value(shares[:, :n], unknown)
+        alarms |= np.minimum(far_fold, drift) < FALSE_ALARM / 10
+    assert alarms.mean() <= 0.04
