@@ -279,27 +279,18 @@ def _open_connection(engine: sa.Engine) -> sa.Connection:
             return connection
 
 
-def _is_undone(error: Exception, *, is_committing: bool) -> bool:
-    """Whether the database has ended the connection, and has certainly undone the transaction.
-
-    Args:
-        error: What the driver raised.
-        is_committing: Whether the transaction was being committed.
-    """
+def _is_connection_lost(error: Exception) -> bool:
+    """Whether the database ended the connection, and with it the transaction."""
     if not isinstance(error, DBAPIError):
         return False
-    # PostgreSQL says by a code of class 57P that it shuts down, also in answer to a commit that it
-    # has not made. The driver may hear this some time before it sees that the connection is closed.
+    # PostgreSQL says by a code of class 57P that it shuts down. The driver may hear this some time
+    # before it sees that the connection is closed.
     code = getattr(error.orig, "sqlstate", None) or ""
-    if code.startswith("57P"):
-        return True
-    # Where the connection is lost without a word during a commit, nobody can say whether it was
-    # made.
-    return error.connection_invalidated and not is_committing
+    return error.connection_invalidated or code.startswith("57P")
 
 
 class _ConnectionLost(StoreError):
-    """The connection was lost and nothing committed, so that the transaction may be repeated."""
+    """The connection was lost, and the database has undone all of the transaction."""
 
 
 _Args = ParamSpec("_Args")
@@ -334,6 +325,51 @@ def repeatable(transact: Callable[_Args, _Answer]) -> Callable[_Args, _Answer]:
     return transact_until_answered
 
 
+def _number_of_transaction(connection: sa.Connection) -> int | None:
+    """By which PostgreSQL knows this transaction, also once the connection is lost.
+
+    Returns:
+        None for one that has changed nothing, and where nobody waits for the database.
+    """
+    if connection.dialect.name != "postgresql" or _SAY.get() is None:
+        return None
+    number: int | None = connection.scalar(sa.select(sa.func.txid_current_if_assigned()))
+    return number
+
+
+def _is_committed(engine: sa.Engine, number: int | None) -> bool:
+    """Whether a transaction was done whose connection was lost while it was committed.
+
+    Args:
+        engine: The engine of the database.
+        number: As of `_number_of_transaction`.
+
+    Raises:
+        StoreError: Where the database does not say it.
+    """
+    say = _SAY.get()
+    if number is None or say is None:
+        return False
+    while True:
+        status = _status_of_transaction(engine, number)
+        if status in ("committed", "aborted"):
+            say(None)
+            return status == "committed"
+        # The server may not have seen yet that the connection is lost.
+        say(
+            f"the database {_shown_url(engine)} does not say whether a transaction was committed "
+            f"(it is {status}); e-fold asks again"
+        )
+        time.sleep(AGAIN_SECONDS)
+
+
+@repeatable
+def _status_of_transaction(engine: sa.Engine, number: int) -> str | None:
+    with transaction(engine, "read") as connection:
+        status: str | None = connection.scalar(sa.select(sa.func.txid_status(number)))
+        return status
+
+
 @contextmanager
 def transaction(engine: sa.Engine, doing: str) -> Iterator[sa.Connection]:
     """One transaction; a database's error becomes one sentence that says the way out.
@@ -346,18 +382,23 @@ def transaction(engine: sa.Engine, doing: str) -> Iterator[sa.Connection]:
         StoreError.
     """
     is_committing = False
+    number: int | None = None
     try:
         with _open_connection(engine) as connection, connection.begin():
             _refuse_replaced_file(engine, connection)
             yield connection
             # A transaction that only reads has nothing to commit.
-            is_committing = doing != "read"
+            if doing != "read":
+                number = _number_of_transaction(connection)
+                is_committing = True
     except (SQLAlchemyError, UnicodeError) as error:
         if "no such table" in str(error):
             # The file was deleted, and SQLite has made an empty one in its place.
             raise _other_file_error(engine) from error
         error_class = StoreError
-        if _is_undone(error, is_committing=is_committing):
+        if _is_connection_lost(error):
+            if is_committing and _is_committed(engine, number):
+                return
             error_class = _ConnectionLost
         raise error_class(
             f"the database {_shown_url(engine)} cannot be {doing}: "
