@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from statistics import fmean
 from typing import NamedTuple
@@ -71,8 +71,9 @@ class EnergyFacts:
     """Whether some of what is saved is not known, because the folds never ran."""
     folds_ran: int
     """How many folds a forecast is made from."""
-    folds_after_stop: int
-    """How many of them ran after the stop, to check it: what it saves was spent all the same."""
+    is_checked: bool
+    """Whether folds after the stop have run, or are going to, to check it: what it saves is spent
+    all the same."""
     saved_percent: float | None
     processor_seconds: float | None
     """Of all cores and all folds that ran, see `processor_costs`; None where no fold says."""
@@ -132,7 +133,9 @@ def cost_range_of_next_fold(costs: Sequence[float]) -> tuple[float, float]:
 
 def energy_of(run: RunRecord) -> EnergyFacts:
     """Energy that a run used, and what its stop saved."""
-    return energy_facts(run.folds, run.k, run.stopped_at)
+    facts = energy_facts(run.folds, run.k, run.stopped_at)
+    # Only the run itself says whether folds after its stop are still to come.
+    return replace(facts, is_checked=run.checked)
 
 
 def metered_runs(runs: Iterable[RunRecord]) -> list[RunRecord]:
@@ -170,10 +173,10 @@ def energy_facts(folds: Sequence[FoldResult], k: int, stopped_at: int | None) ->
         processor_seconds = sum(processor)
     # Folds may run after the stop, to check it; the others up to k never run, and are a forecast.
     some_never_ran = False
-    folds_after_stop = 0
+    is_checked = False
     if stopped_at is not None:
         some_never_ran = k > max(len(folds), stopped_at)
-        folds_after_stop = max(0, len(folds) - stopped_at)
+        is_checked = len(folds) > stopped_at
     saved = _saving(joules, least_joules, most_joules, k, stopped_at)
     # Processor time is counted and not estimated, so that its least and its most are the same.
     saved_processor = _saving(processor, processor, processor, k, stopped_at)
@@ -186,7 +189,7 @@ def energy_facts(folds: Sequence[FoldResult], k: int, stopped_at: int | None) ->
         saved_range=saved.range,
         has_forecast=some_never_ran,
         folds_ran=len(folds),
-        folds_after_stop=folds_after_stop,
+        is_checked=is_checked,
         saved_percent=saved.percent_of_k_folds,
         processor_seconds=processor_seconds,
         folds_without_processor_time=sum(fold.processor_seconds is None for fold in folds),

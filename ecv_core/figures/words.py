@@ -733,8 +733,8 @@ def saved_words(facts: EnergyFacts) -> str:
 
 
 def saving_verb(facts: EnergyFacts) -> str:
-    """What became of what a stop saves: folds that ran to check it were not saved."""
-    if facts.folds_after_stop:
+    """What became of what a stop saves: folds that run to check it are not saved."""
+    if facts.is_checked:
         return "forgone to check"
     return "saved"
 

@@ -265,8 +265,8 @@ _PUBLIC_ENERGY_NAMES = {
 def _energy_values(run: RunRecord) -> dict[str, Any]:
     """The energy of a run under the names that other programs read."""
     facts = codec.to_json(energy_of(run))
-    # Readers can count these folds: documents have all folds and the stop.
-    del facts["folds_after_stop"]
+    # Readers can see it: documents have all folds and the stop.
+    del facts["is_checked"]
     values = {}
     for name, value in facts.items():
         values[_PUBLIC_ENERGY_NAMES.get(name, name)] = value

@@ -160,7 +160,7 @@ def _costs_words(run: RunRecord) -> str:
         words += " No energy was recorded for this run, so only time is counted."
     else:
         saved_title = "Energy saved"
-        if facts.folds_after_stop:
+        if facts.is_checked:
             saved_title = "Energy that the stop would save"
         words += f" {saved_title}: {saved_words(facts)}. {source_sentence(facts.source)}"
     return f"{words} {processor_sentence(facts)}"

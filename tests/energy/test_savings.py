@@ -1,15 +1,23 @@
 """The race between stopping and going on, worked by hand; its invariants on any folds."""
 
 from dataclasses import replace
+from datetime import UTC, datetime
 from statistics import fmean
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecv_core.energy.savings import cost_range_of_next_fold, energy_facts, margin_after, tallies
-from ecv_core.figures.words import processor_words
-from ecv_core.records.run import Energy, FoldResult
+from ecv_core.energy.savings import (
+    cost_range_of_next_fold,
+    energy_facts,
+    energy_of,
+    margin_after,
+    tallies,
+)
+from ecv_core.figures.words import processor_words, saving_verb
+from ecv_core.records.run import Energy, FoldResult, RunRecord, RunState
+from ecv_core.records.spec import RunSpec
 from ecv_core.store.recorded import recorded_runs
 
 
@@ -142,8 +150,30 @@ def test_what_folds_cost_that_ran_to_check_the_stop_is_not_called_saved():
         for one, seconds in zip(FOLDS, (8.0, 2.0, 10.0), strict=True)
     ]
     checked = energy_facts(known, 3, 2)
-    assert checked.folds_after_stop == 1
     assert processor_words(checked) == "processor time 20 s, 50 % forgone to check"
     # The same without it: the third fold would take as long as the second, 2 of 12 s.
     stopped = energy_facts(known[:2], 3, 2)
     assert processor_words(stopped) == "processor time about 10 s, about 17 % saved"
+
+
+@pytest.mark.parametrize(
+    ("state", "saved"),
+    [
+        # The folds after its stop are still to come: the third would cost 20 of 50 J.
+        (RunState.RUNNING, "forgone to check"),
+        (RunState.INTERRUPTED, "saved"),
+    ],
+)
+def test_folds_that_are_going_to_check_the_stop_are_not_called_saved(state, saved):
+    run = RunRecord(
+        run_id="x",
+        spec=RunSpec(dataset="d", algorithm="a", k=3, full=True),
+        state=state,
+        folds=tuple(FOLDS[:2]),
+        moments=(),
+        created_at=datetime(2026, 1, 1, tzinfo=UTC),
+        stopped_at=2,
+    )
+    facts = energy_of(run)
+    assert facts.saved_joules == 20
+    assert saving_verb(facts) == saved
