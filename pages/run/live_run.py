@@ -69,7 +69,7 @@ def _draw_note_on_outside_folds(run: RunRecord) -> None:
     # The folds of a run that is `outside` are requested by other programs, which report the scores.
     if run.state.active and run.outside:
         _show_what_run_waits_for(run)
-    elif not run.state.active and (run.resumable or run.can_be_checked):
+    elif not run.state.active and run.can_go_on(full=True):
         st.info(escaped(_way_to_go_on(run)), icon=":material/terminal:")
 
 
@@ -288,7 +288,7 @@ def _draw_next_step(run: RunRecord, runs: list[RunRecord]) -> None:
     if run.state.active:
         st.space(40)  # keeps the room of the button, so that nothing moves when it comes
         return
-    if computed_here(run.spec) and (run.resumable or run.can_be_checked):
+    if computed_here(run.spec) and run.can_go_on(full=True):
         _go_on_buttons(run)
     _folds_link(runs)
 

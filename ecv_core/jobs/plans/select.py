@@ -331,8 +331,8 @@ class SelectPlan:
         scores = []
         for contender in self.contenders:
             folds = _usable_folds(contender.spec, results)
-            # Users' scores are compared by their identity, for to compare every value takes long.
-            made_from = [(fold.fold, fold.score, id(fold.user_scores)) for fold in folds]
+            # Users' scores are equal only to themselves, as to compare every value takes long.
+            made_from = [(fold.fold, fold.score, fold.user_scores) for fold in folds]
             cached = self._cached_scores.get(contender.name)
             if cached is None or cached.made_from != made_from:
                 new_scores = replace(scores_of(contender.spec, folds), name=contender.name)
