@@ -25,7 +25,7 @@ from ecv_core.stopping.fixed import FIXED, NEVER
 from ecv_core.stopping.fixed import Fixed as Fixed
 from ecv_core.stopping.fixed import Never as Never
 from ecv_core.stopping.interval import difference_percent as difference_percent
-from ecv_core.stopping.interval import mean_and_deviation, stop_interval
+from ecv_core.stopping.interval import look_level, mean_and_deviation, stop_interval
 from ecv_core.stopping.interval import mean_interval as mean_interval
 from ecv_core.stopping.interval import uncertainty_of as uncertainty_of
 from ecv_core.stopping.precision import PRECISION
@@ -309,12 +309,9 @@ def interval_after_stop(spec: RunSpec, scores: Sequence[float]) -> Interval | No
     Returns:
         Student's t where the rule looks at no score; None where there is none.
     """
-    rule = RULES.get(spec.rule)
-    first_look = 1  # of a rule that is not known here
-    if rule is not None:
-        if not rule.decides_by_scores:  # no score had a say in where it stopped
-            return uncertainty_of(scores, spec.confidence, spec.overlap)
-        first_look = first_stop(rule.build(spec))
+    first_look = _first_look(spec)
+    if first_look is None:
+        return uncertainty_of(scores, spec.confidence, spec.overlap)
     return stop_interval(
         scores,
         first_look=first_look,
@@ -322,6 +319,28 @@ def interval_after_stop(spec: RunSpec, scores: Sequence[float]) -> Interval | No
         confidence=spec.confidence,
         overlap=spec.overlap,
     )
+
+
+def confidence_after_stop(spec: RunSpec) -> float:
+    """The confidence that an interval of fold scores needs, however the rule came to stop.
+
+    Each look has it, so that the intervals of all looks hold together with that of the run.
+    """
+    first_look = _first_look(spec)
+    if first_look is None:
+        return spec.confidence
+    first_interval = min(max(first_look, 2), spec.max_folds)  # one score has no interval
+    return 1 - look_level(first_interval, spec.max_folds, spec.confidence)
+
+
+def _first_look(spec: RunSpec) -> int | None:
+    """The first fold after which the scores can stop a run; None where they have no say in it."""
+    rule = RULES.get(spec.rule)
+    if rule is None:
+        return 1  # of a rule that is not known here
+    if not rule.decides_by_scores:
+        return None
+    return first_stop(rule.build(spec))
 
 
 def needs_user_scores(rule: StoppingRule) -> bool:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ecv_core.evaluation import metric_of
 from ecv_core.records.run import RunRecord, UserScores, user_table
 from ecv_core.records.spec import RunSpec
+from ecv_core.stopping import confidence_after_stop
 from ecv_core.stopping.interval import half_width, mean_and_deviation
 from ecv_core.stopping.new_data import NewDataInterval, new_data_interval
 
@@ -113,6 +114,8 @@ def _repeats_share_rows(table: NDArray[np.floating], folds_of_a_partition: float
 def _interval_by_fold_scores(run: RunRecord) -> NewDataInterval | None:
     """The corrected resampled t interval of the folds used; None where they do not tell.
 
+    It allows for how the rule came to stop there.
+
     Folds beyond one partition hold out the same rows again: they make the mean and the spread
     sharper, but count as no data of their own.
     """
@@ -129,5 +132,8 @@ def _interval_by_fold_scores(run: RunRecord) -> NewDataInterval | None:
     test_to_training = 1 / (parts - 1)
     # More folds than parts hold out the same rows again, and are no more data.
     independent_folds = min(len(scores), max(2, round(parts)))
-    margin = half_width(deviation, independent_folds, run.spec.confidence, overlap=test_to_training)
+    confidence = run.spec.confidence
+    if len(scores) < run.spec.max_folds:  # a rule that looks at scores stops at folds that agree
+        confidence = confidence_after_stop(run.spec)
+    margin = half_width(deviation, independent_folds, confidence, overlap=test_to_training)
     return NewDataInterval(low=mean - margin, high=mean + margin)

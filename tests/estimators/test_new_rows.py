@@ -143,6 +143,26 @@ def test_a_score_without_samples_goes_by_the_corrected_variance_of_its_folds(
     assert result.new_data.interval.width == pytest.approx(2 * half)
 
 
+def test_a_score_without_samples_allows_for_a_stop_at_folds_that_agree():
+    stopped = ecv.cross_validate(
+        GaussianNB(), *CANCER, cv=10, rule=ecv.EFold(alpha=1.0), scoring=only_the_mean
+    )
+    scores = stopped["test_score"]
+    assert len(scores) == 3
+    # The level of each of the looks after folds 3 to 10 that docs/method.md has, and the corrected
+    # variance of Nadeau and Bengio.
+    half = stats.t.ppf(1 - 0.01203 / 2, 2) * math.sqrt(scores.var(ddof=1) * (1 / 3 + 1 / 9))
+    assert stopped.new_data.interval.low == pytest.approx(scores.mean() - half)
+    # Whoever runs all folds has not stopped at any that agree.
+    everything = ecv.cross_validate(
+        GaussianNB(), *CANCER, cv=10, rule=ecv.EFold(alpha=1e-12), scoring=only_the_mean
+    )
+    scores = everything["test_score"]
+    assert len(scores) == 10
+    half = stats.t.ppf(0.975, 9) * math.sqrt(scores.var(ddof=1) * (1 / 10 + 1 / 9))
+    assert everything.new_data.interval.low == pytest.approx(scores.mean() - half)
+
+
 @pytest.mark.slow
 def test_blocks_of_a_jackknife_do_not_pass_for_more_rows_where_splits_are_repeated():
     splitter = RepeatedKFold(n_splits=5, n_repeats=10, random_state=0)
