@@ -17,7 +17,10 @@ SCORE = "score"
 """The one that has them, where it is called so."""
 _ROLES = {
     "contender": {"contender", "system", "model", "algorithm", "recommender", "method"},
-    "fold": {"fold", "foldid", "foldnumber", "foldindex"},
+    "fold": {
+        *("fold", "foldid", "foldnumber", "foldindex", "foldidx", "foldno", "foldnr", "foldnum"),
+        *("kfold", "cvfold", "testfold", "outerfold", "partition", "resample"),
+    },
     USER: {"user", "userid"},
     SCORE: {"score"},
 }
@@ -58,7 +61,8 @@ _TIME_FILLERS = frozenset(
 _BOOKKEEPING = frozenset(
     words_of(
         "seed seeds random state epoch epochs step steps iteration iterations iter timestamp users "
-        "items samples support batch params parameters memory ram mb gb mib gib trial version k"
+        "items samples support batch params parameters memory ram mb gb mib gib trial version k "
+        "repeat repeats repetition cutoff"
     )
 )
 _BOOKKEEPING_FILLERS = frozenset(
@@ -67,11 +71,20 @@ _BOOKKEEPING_FILLERS = frozenset(
 """Beside words of settings and counts these make no contender's name of a column."""
 _UNITS_OF_TIME = frozenset({"s", "ms"})
 """They make a column of times of 'fit (s)', but not of one that is called 'S' alone."""
-_SPREADS = frozenset(words_of("std stdv sd stdev stddev sem stderr se var variance deviation"))
+_COUNTS = frozenset(words_of("n num number size count"))
+"""Beside fillers, and not alone, they make a count of a name: 'n_test', 'train_size'."""
+_SPREADS = frozenset(
+    words_of(
+        "std stdv sd stdev stddev sem stderr se var variance deviation range iqr diff difference"
+    )
+)
 _SAMPLES_OF_BOOSTING = frozenset(words_of("train training valid test"))
 """What `cv` of programs for boosting calls the samples that a column is of."""
 _CENTRES = frozenset(
-    words_of("mean avg average median total sum min max minimum maximum overall all count rank ø")
+    words_of(
+        "mean avg average median total sum min max minimum maximum overall all count rank ø best "
+        "worst"
+    )
 )
 _SUMMARY_FILLERS = frozenset(
     words_of("dev standard error err score scores test of the fold folds cv and ci")
@@ -186,7 +199,15 @@ def is_time_or_cost_among(name: str, names: Iterable[str]) -> bool:
 
 def is_bookkeeping(name: str) -> bool:
     """Whether a column is of settings or counts, such as 'seed', 'n_users' and 'Step'."""
-    return _consists_of(words_of(name), _BOOKKEEPING, _BOOKKEEPING_FILLERS)
+    words = words_of(name)
+    if len(words) > 1 and _consists_of(words, _COUNTS, _BOOKKEEPING_FILLERS):
+        return True
+    return _consists_of(words, _BOOKKEEPING, _BOOKKEEPING_FILLERS)
+
+
+def names_epochs(name: str) -> bool:
+    """Whether a column under this name may number the epochs of a training."""
+    return _plain(name) in ("epoch", "epochs")
 
 
 def is_spread(name: str, names: Iterable[str]) -> bool:
@@ -307,13 +328,17 @@ def chance_of_mean(scores: Floats, others: Floats) -> float:
         scores, others: as of `is_mean_of`.
     """
     step_by_digits = 2 * _rounding_of_all(scores, others)
+    # A mean has often more digits than any score. A fold has them only if the further digits of all
+    # others happen to be zeros.
+    further_digits = max(_decimals(scores) - _decimals(others[:_ROWS_FOR_DIGITS].ravel()), 0)
+    chance_of_digits = 10.0 ** -(further_digits * min(len(others), _ROWS_FOR_DIGITS))
     # Each different column once: first its score, then those of the other rows.
     different_columns = np.unique(np.vstack([scores, others]), axis=1).T
     chance = 1.0
     for column in different_columns:
         others_of_column = column[1:]
         # Scores that are shares of few samples have fewer values than their digits allow.
-        chance_by_digits = _chance_of_value(others_of_column, step_by_digits)
+        chance_by_digits = chance_of_digits * _chance_of_value(others_of_column, step_by_digits)
         chance *= max(chance_by_digits, _chance_of_share(column[0], others_of_column))
         if chance < _LEAST_CHANCE:  # further columns take long, and can only lower it
             break

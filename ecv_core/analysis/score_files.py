@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -16,7 +16,13 @@ from ecv_core.analysis.orders.subsets import MAX_K
 from ecv_core.analysis.score_cells import ParsedScores, parse_score_texts
 from ecv_core.analysis.score_columns import USER, is_summary, roles_of, summarises
 from ecv_core.analysis.score_exports import normalise_export
-from ecv_core.analysis.score_rows import MetricClue, ScoreRows, left_out_words, rows_of_long
+from ecv_core.analysis.score_rows import (
+    MetricClue,
+    ScoreRows,
+    left_out_words,
+    named_means_at_end,
+    rows_of_long,
+)
 from ecv_core.analysis.score_searches import check_not_only_means, is_search, rows_of_search
 from ecv_core.analysis.score_tables import SHOWN, RowLabels, table_of
 from ecv_core.analysis.score_wide import rows_of_wide
@@ -171,9 +177,12 @@ def _read_contenders(path: Path, metric: str | None) -> ScoreFile:
     parsed = parse_score_texts(export_part.table, is_delimited=file_table.is_delimited)
     rows = _score_rows(parsed.table, file, metric)
     contenders = _contenders(rows.labels, rows.scores, file)
-    kept, summaries = _without_summary_contenders(contenders)
-    left_out = [*export_part.left_out, *rows.left_out]
-    left_out += left_out_words(summaries, "summaries of the others")
+    users = rows.labels.get(USER)
+    folds_part = _without_summaries(contenders, rows.labels["fold"].names, users)
+    kept = folds_part.contenders
+    left_out = [*export_part.left_out, *rows.left_out, *folds_part.left_out]
+    notes = [*rows.notes, *folds_part.notes]
+    _check_same_unit(kept, parsed.percent_example, file)
     stem = path.name.partition(".")[0]
     clues = [*rows.clues, MetricClue(f"the file's name '{stem}'", stem, sure=False)]
     if metric is not None and not same_metric(metric, rows.metric):
@@ -186,10 +195,10 @@ def _read_contenders(path: Path, metric: str | None) -> ScoreFile:
         contenders=tuple(
             replace(contender, higher_is_better=direction.higher_is_better) for contender in kept
         ),
-        folds=tuple(rows.labels["fold"].names),
+        folds=tuple(folds_part.folds),
         metric=metric or rows.metric,
         direction=direction,
-        left_out=_sentences_of_left_out(left_out, parsed, rows.notes),
+        left_out=_sentences_of_left_out(left_out, parsed, notes),
     )
 
 
@@ -293,6 +302,109 @@ def _without_summary_contenders(contenders: Sequence[Scores]) -> tuple[list[Scor
         else:
             kept.append(contender)
     return kept, summaries
+
+
+class _WithoutSummaries(NamedTuple):
+    """Contenders and folds, without what summarises others."""
+
+    contenders: list[Scores]
+    folds: Sequence[str]
+    """The names of the folds."""
+    left_out: list[str]
+    """What is not used, as parts of a sentence."""
+    notes: list[str]
+    """What may be wrong, in sentences."""
+
+
+def _without_summaries(
+    contenders: Sequence[Scores], folds: Sequence[str], users: RowLabels | None
+) -> _WithoutSummaries:
+    """The contenders, folds and users that are no means or spreads of the others.
+
+    Args:
+        contenders: All that the file has.
+        folds: The names of their folds.
+        users: Of the rows of the file; None where it has no users.
+    """
+    kept, summaries = _without_summary_contenders(contenders)
+    left_out = left_out_words(summaries, "summaries of the others")
+    if users is not None:
+        kept, summary_users = _without_summary_users(kept, users.names)
+        left_out += left_out_words(summary_users, "no users, but means over them")
+        return _WithoutSummaries(kept, folds, left_out, [])
+    means = named_means_at_end(np.column_stack([contender.folds for contender in kept]), folds)
+    if not means.fold_count:
+        return _WithoutSummaries(kept, folds, left_out, means.notes)
+    count = len(folds) - means.fold_count
+    left_out += left_out_words(folds[count:], "summaries of the other folds")
+    shortened = []
+    for contender in kept:
+        shortened.append(replace(contender, folds=contender.folds[:count]))
+    return _WithoutSummaries(shortened, folds[:count], left_out, means.notes)
+
+
+def _without_summary_users(
+    contenders: Sequence[Scores], names: Sequence[str]
+) -> tuple[list[Scores], list[str]]:
+    """Without what is the mean of all users of each fold, such as 'all' of trec_eval.
+
+    Args:
+        contenders: With the scores of users.
+        names: Of the users.
+
+    Returns:
+        The contenders, and the names of what are no users.
+    """
+    # Axes: contender, fold, user.
+    scores = np.stack([contender.users for contender in contenders if contender.users is not None])
+    summaries = [index for index in range(len(names)) if _is_mean_of_users(names, scores, index)]
+    if not summaries or len(summaries) == len(names):
+        return list(contenders), []
+    users = np.delete(scores, summaries, axis=2)
+    kept = []
+    for contender, user_scores in zip(contenders, users, strict=True):
+        kept.append(replace(contender, users=user_scores, folds=np.nanmean(user_scores, axis=1)))
+    return kept, [names[index] for index in summaries]
+
+
+def _is_mean_of_users(names: Sequence[str], scores: Floats, index: int) -> bool:
+    """Whether what is called after a summary has in every fold the mean of the other users.
+
+    Args:
+        names: Of the users.
+        scores: Shape (contenders, folds, users); NaN for a user with nothing held out.
+        index: Of the user in question.
+    """
+    if not is_summary(names[index]):  # a user may be called Max, so the numbers decide
+        return False
+    others = np.delete(scores, index, axis=2)
+    user_counts = np.count_nonzero(~np.isnan(others), axis=2)
+    means = np.nansum(others, axis=2) / np.maximum(user_counts, 1)
+    # In a file a mean may have as few as four digits.
+    return bool(np.allclose(scores[:, :, index], means, rtol=0, atol=1e-4) and user_counts.all())
+
+
+def _check_same_unit(contenders: Sequence[Scores], percent_example: str, file: str) -> None:
+    """Refuse scores of which some may be in per cent, and others are not.
+
+    Args:
+        contenders: Those whose scores are compared.
+        percent_example: A cell in per cent, which was divided by 100; empty for none.
+        file: How a sentence names it.
+    """
+    percent_signs = [contender.name for contender in contenders if "%" in contender.name]
+    if percent_example:
+        percent_signs.insert(0, percent_example)
+    if not percent_signs:
+        return
+    sizes = np.abs([contender.folds for contender in contenders])
+    for greatest in (sizes.max(axis=0), sizes.max(axis=1)):
+        are_shares = greatest <= 1
+        if are_shares.any() and not are_shares.all():
+            raise InputError(
+                f"of the scores in {file} some are shares and others, up to {sizes.max():g}, may "
+                f"be in per cent, as '{percent_signs[0]}' is; write all in the same way"
+            )
 
 
 def _contenders(labels: dict[str, RowLabels], row_scores: Floats, file: str) -> list[Scores]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ecv_core.analysis.score_columns import is_export_of_runs, is_fold_name, roles_of
+from ecv_core.evaluation.directions import is_metric_name
 from ecv_core.records.errors import InputError
 
 if TYPE_CHECKING:
@@ -91,10 +92,15 @@ def _rows_of_any_form(value: object) -> Sequence[Row]:
 
 
 def _rows_of_objects(objects: Mapping[str, Row]) -> Sequence[Row]:
-    """The rows of objects that each are a row of a table, or what a contender scored."""
+    """The rows of objects that each are a row of a table, or a column, or a contender's scores."""
     rows: list[Row] = []
+    if _are_columns(objects):
+        numbers = next(iter(objects.values()))
+        objects = {
+            number: {name: column[number] for name, column in objects.items()} for number in numbers
+        }
     if not _keys_are_folds(objects):  # but contenders
-        for name, scores in objects.items():
+        for name, scores in _by_contender(objects).items():
             rows += _rows_of_contender(name, scores)
         return rows
     columns = list(set[str]().union(*objects.values()))
@@ -104,6 +110,31 @@ def _rows_of_objects(objects: Mapping[str, Row]) -> Sequence[Row]:
     for fold, scores in objects.items():
         rows.append({"fold": fold, **scores})
     return rows
+
+
+def _by_contender(objects: Mapping[str, Row]) -> Mapping[str, Row]:
+    """Contender -> its scores, also where the file has metric -> contender -> list of scores."""
+    if not all(map(is_metric_name, objects)):
+        return objects
+    by_contender: dict[str, dict[str, Any]] = {}
+    for metric, scores_of_contenders in objects.items():
+        for contender, scores in scores_of_contenders.items():
+            if is_metric_name(contender) or not isinstance(scores, list):
+                return objects
+            by_contender.setdefault(contender, {})[metric] = scores
+    return by_contender
+
+
+def _are_columns(objects: Mapping[str, Row]) -> bool:
+    """Whether each is a column with the same numbers of rows, as pandas writes a table."""
+    numbers = None
+    for name, column in objects.items():
+        if is_fold_name(name) or not all(number.isdecimal() for number in column):
+            return False
+        if numbers is not None and column.keys() != numbers:
+            return False
+        numbers = column.keys()
+    return bool(numbers)
 
 
 def _keys_are_folds(objects: Mapping[str, Row]) -> bool:

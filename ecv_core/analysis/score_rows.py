@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 
 _NO_CHANCE = 0.001
 """A last row with the means of those above is no fold if a fold had them by a chance below this."""
+_NO_CHANCE_OF_FOLD = 1e-6
+"""The same for what has the name of a fold."""
 _LITTLE_CHANCE = 0.1
 """If the chance is below this, the row counts as a fold, with a note about it."""
 _MOST_NAMED = 10
@@ -211,7 +213,7 @@ def without_nameless_means(
         return every_row
     scores = np.column_stack([numbers_of(table, name, file) for name in columns])
     nameless_count = _count_nameless(table, label_column)
-    if nameless_count > 1 and _ends_in_means_and_spreads(scores):
+    if nameless_count > 1 and _ends_in_means_and_spreads(scores, _NO_CHANCE):
         left_out = "the last two rows, the means and spreads of those above"
         return TablePart(table.slice(0, len(table) - 2), [left_out])
     if not nameless_count or not _ends_in_means(scores):
@@ -228,14 +230,55 @@ def without_nameless_means(
     return every_row
 
 
-def _ends_in_means_and_spreads(scores: Floats) -> bool:
-    """Whether the last two rows are means and standard deviations of those above them."""
+class NamedMeans(NamedTuple):
+    """What is at the end of folds that all have names."""
+
+    fold_count: int
+    """How many of the last ones are no folds: 1 for means, 2 for means and spreads."""
+    notes: list[str]
+    """A sentence on a fold that may be none, if there is one."""
+
+
+def named_means_at_end(scores: Floats, names: Sequence[str]) -> NamedMeans:
+    """Whether the last folds are summaries, although they have the names of folds.
+
+    `table.loc[len(table)] = table.mean()` of pandas gives the means the next number as their name.
+
+    Args:
+        scores: Shape (folds, contenders).
+        names: Of the folds.
+    """
+    if _ends_in_means_and_spreads(scores, _NO_CHANCE_OF_FOLD):
+        return NamedMeans(2, [])
+    if not _ends_in_means(scores):
+        return NamedMeans(0, [])
+    chance = chance_of_mean(scores[-1], scores[:-1])
+    if chance < _NO_CHANCE_OF_FOLD:
+        return NamedMeans(1, [])
+    if chance < _NO_CHANCE:
+        note = (
+            f"Fold {names[-1]} is counted, although it has the means of all others; if it is none, "
+            "leave it out."
+        )
+        return NamedMeans(0, [note])
+    return NamedMeans(0, [])
+
+
+def _ends_in_means_and_spreads(scores: Floats, no_chance: float) -> bool:
+    """Whether the last two rows are means and standard deviations of those above them.
+
+    Args:
+        scores: A row per fold.
+        no_chance: The chance below which they are no folds.
+    """
+    if len(scores) < 4:  # of a single row the mean and the spread tell nothing
+        return False
     means = scores[-2]
     spreads = scores[-1]
     others = scores[:-2]
     if not _ends_in_means(scores[:-1]) or not are_spreads_of(spreads, others):
         return False
-    return chance_of_mean_and_spread(means, others) < _NO_CHANCE
+    return chance_of_mean_and_spread(means, others) < no_chance
 
 
 def _ends_in_means(scores: Floats) -> bool:

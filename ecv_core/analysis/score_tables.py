@@ -68,6 +68,10 @@ def table_of(path: Path, file: str) -> FileTable:
         InputError: For a file that cannot be read as a table.
     """
     table, is_delimited = _read(path, file)
+    # By their places, as several may have the same name, or none.
+    table = table.select(
+        [place for place in range(table.num_columns) if not _is_empty(table, place)]
+    )
     names = [name.strip() for name in table.column_names]
     if len(set(names)) < len(names):
         shown = ", ".join(names)[:200]
@@ -75,6 +79,12 @@ def table_of(path: Path, file: str) -> FileTable:
     if not len(table):
         raise InputError(f"{file} has no rows; give one per contender and fold")
     return FileTable(table.rename_columns(names), is_delimited)
+
+
+def _is_empty(table: pa.Table, place: int) -> bool:
+    """Whether a column has neither a name nor values, as behind a separator at the end of lines."""
+    has_name = bool(table.column_names[place].strip())
+    return not has_name and table.column(place).null_count == len(table)
 
 
 def _read(path: Path, file: str) -> FileTable:

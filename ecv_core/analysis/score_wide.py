@@ -24,6 +24,7 @@ from ecv_core.analysis.score_columns import (
     is_time_or_cost,
     is_time_or_cost_among,
     metric_of_fold,
+    names_epochs,
     names_row_numbers,
     partition_names,
 )
@@ -47,12 +48,14 @@ from ecv_core.analysis.score_tables import (
     is_number,
     is_numeric,
     is_text,
+    is_whole,
     labels_of,
     labels_of_cells,
     numbers_of,
     texts_of,
 )
 from ecv_core.evaluation.directions import is_metric_name, is_norm, metric_named
+from ecv_core.records.arrays import Floats
 from ecv_core.records.errors import InputError
 from ecv_core.records.parameters import listed
 
@@ -92,11 +95,14 @@ def rows_of_wide(
     metric_part = rows_of_one_metric(table, table.column_names, file, metric)
     table = metric_part.table
     # One column may label the rows. Whether it names contenders or folds, its values say.
-    label_column = roles.get("contender") or roles.get("fold") or _label_column(table)
+    label_column = roles.get("contender") or roles.get("fold") or _label_column(table, file)
     columns = _possible_score_columns(table, label_column, file)
+    if not roles:
+        columns.left_out.extend(_words_of_numbers(table, label_column))
     # A column called 'contender' or 'fold' says that the rows are no rounds of boosting.
     if not roles:
         _check_not_rounds_of_boosting(columns.names, table.column_names, file)
+        _check_not_epochs(table, file)
     if label_column is not None and _rows_are_contenders(table, roles, label_column, columns.names):
         rows = _rows_of_contender_rows(table, label_column, columns.names, file, metric)
     else:
@@ -195,10 +201,61 @@ def _possible_score_columns(table: pa.Table, label_column: str | None, file: str
     if not scores:
         raise InputError(f"{file} has times or costs and no scores; give a column of scores")
     left_out = left_out_words(times, "times or costs")
+    counts, scores = _part_counts(table, scores, file)
+    left_out += left_out_words(counts, "whole numbers beside shares")
     left_out += left_out_words(others, "settings, counts or spreads")
     # Whole numbers under a name such as 'n' number the rows. Where no other column is left, they
     # are the scores of a contender of that name.
     return _ScoreNames(without_row_numbers(table, scores) or scores, left_out, times=times)
+
+
+def _part_counts(table: pa.Table, names: Sequence[str], file: str) -> tuple[list[str], list[str]]:
+    """The columns of whole numbers above 1 where all other numbers are fractions up to 1.
+
+    Such are 'ratings' and 'year' beside columns of nDCG, which no contender of that name has.
+
+    Returns:
+        These, and the others; none and all where that is not so.
+    """
+    whole, others = partition_names(names, lambda name: is_whole(table, name))
+    scores = _numbers_of_all(table, others, file)
+    if not (scores % 1 != 0).any() or not (np.abs(scores) <= 1).all():
+        return [], list(names)
+    # Row numbers stay: they are left out elsewhere, and that is not told.
+    return partition_names(
+        names,
+        lambda name: (
+            name in whole
+            and not names_row_numbers(name)
+            and np.abs(numbers_of(table, name, file)).max() > 1
+        ),
+    )
+
+
+def _numbers_of_all(table: pa.Table, names: Sequence[str], file: str) -> Floats:
+    """All finite numbers in the columns of numbers among these, one column after the other."""
+    columns = [numbers_of(table, name, file) for name in names if is_number(table, name)]
+    numbers = np.concatenate([np.zeros(0), *columns])
+    return numbers[np.isfinite(numbers)]
+
+
+def _words_of_numbers(table: pa.Table, label_column: str | None) -> list[str]:
+    """What is said of a column of numbers that is taken to number the rows."""
+    if label_column is None or not is_whole(table, label_column):
+        return []
+    return [f"{label_column} (numbers of the rows)"]
+
+
+def _check_not_epochs(table: pa.Table, file: str) -> None:
+    """Refuse a learning curve, whose rows are the epochs of a training. Raises: InputError."""
+    for name in table.column_names:
+        if not names_epochs(name) or not is_whole(table, name):
+            continue
+        if _counts_up(numbers_of(table, name, file)):
+            raise InputError(
+                f"the column '{name}' of {file} numbers its rows, so that they are epochs of a "
+                "training and no folds; give the score of each fold instead"
+            )
 
 
 def _check_not_rounds_of_boosting(scores: Sequence[str], names: Sequence[str], file: str) -> None:
@@ -262,10 +319,15 @@ def _rows_of_cells(
     return _with_metric_of_clue(rows, columns.metric_clue)
 
 
-def _label_column(table: pa.Table) -> str | None:
-    """The first column, where it holds texts that name the rows without saying what they are."""
+def _label_column(table: pa.Table, file: str) -> str | None:
+    """The first column, where it holds what names the rows without saying what they are."""
     first = table.column_names[0]
-    if len(table.column_names) < 2 or not is_text(table, first):
+    if len(table.column_names) < 2:
+        return None
+    is_left_out = is_bookkeeping(first) or names_row_numbers(first)
+    if not is_left_out and _numbers_rows(table, first, file):
+        return first
+    if not is_text(table, first):
         return None
     # A column of texts with a number among them is one of scores with a spelling mistake, unless
     # its name says that it numbers the rows.
@@ -273,6 +335,27 @@ def _label_column(table: pa.Table) -> str | None:
     if has_number and not names_row_numbers(first):
         return None
     return first
+
+
+def _numbers_rows(table: pa.Table, column: str, file: str) -> bool:
+    """Whether a column has rising whole numbers, such as years, and no other one has such."""
+    if not is_whole(table, column):
+        return False
+    others = [name for name in table.column_names if name != column]
+    scores = _numbers_of_all(table, others, file)
+    if not len(scores) or any(is_whole(table, name) for name in others):
+        return False
+    numbers = numbers_of(table, column, file)
+    if _counts_up(numbers):
+        return True
+    # Other numbers may be scores of a contender that are whole by chance, unless they are of
+    # another size than those of all others.
+    return bool((np.diff(numbers) > 0).all() and numbers[0] > 2 * np.abs(scores).max())
+
+
+def _counts_up(numbers: Floats) -> bool:
+    """Whether there are several numbers, and they are 0, 1, 2, ... or 1, 2, 3, ..."""
+    return len(numbers) > 1 and numbers[0] in (0, 1) and bool((np.diff(numbers) == 1).all())
 
 
 def _rows_are_contenders(

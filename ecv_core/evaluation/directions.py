@@ -23,11 +23,14 @@ _LOWER_IS_BETTER = """
     discovery rate, fpr, fnr, fdr, miss rate, misclassification, misclassification rate, davies
     bouldin, inertia, average rank, avg rank, mean rank, negative likelihood ratio, residual,
     residuals, fallout, fall out, false alarm rate, false positives, false negatives, popularity
-    bias, average popularity, averagepopularity, giniindex, levenshtein, edit distance
+    bias, average popularity, averagepopularity, giniindex, levenshtein, edit distance, ce, ber,
+    hter, fpr95, dcf, mindcf, misclass, misclassified, incorrect, percent incorrect, number
+    incorrect, bbrier, mbrier, winkler, interval score, msis, fvd, mpjpe, absrel
 """
 """Lower is better, and no value is below zero."""
 _LOWER_OF_ANY_SIGN = """
-    loss, losses, nll, negative log likelihood, neg log likelihood, deviance, aic, bic, aicc, waic
+    loss, losses, nll, negative log likelihood, neg log likelihood, deviance, aic, bic, aicc, waic,
+    looic, dic
 """
 """Lower is better, and values may be below zero."""
 _WITH_HIGHEST = """
@@ -38,24 +41,25 @@ _WITH_HIGHEST = """
 """
 """Of those of which lower is better: they can be only so high."""
 _WITHOUT_LOWEST = """
-    r2, explained variance, log likelihood, loglikelihood, elbo, evidence, psnr, d2 log loss,
-    d2 brier, d2 absolute error, d2 pinball, d2 tweedie, revenue, reward, return, gain, utility,
-    profit
+    r2, r 2, r squared, rsquared, rsq, explained variance, log likelihood, loglikelihood, loglik,
+    elpd, elbo, evidence, psnr, d2 log loss, d2 brier, d2 absolute error, d2 pinball, d2 tweedie,
+    revenue, reward, return, gain, utility, profit
 """
 """Of those of which higher is better: they can be as low as one likes."""
 _HIGHER_IS_BETTER = """
-    acc, accuracy, top k accuracy, balanced accuracy, f1, f2, fbeta, f score, f measure,
-    precision, recall, sensitivity, specificity, tpr, tnr, ppv, npv, dcg, ndcg, hr, hit rate,
-    hitrate, hits, mrr, ap, map, average precision, auc, auroc, roc auc, auprc, pr auc, gauc,
-    jaccard, iou, miou, dice, mcc, matthews corrcoef, kappa, qwk, r2, explained variance, bleu,
-    sacrebleu, chrf, rouge, meteor, cider, spice, bertscore, comet, spearman, pearson, kendall,
-    correlation, corr, log likelihood, loglikelihood, likelihood, positive likelihood ratio, elbo,
-    evidence, psnr, ssim, novelty, diversity, serendipity, coverage, ctr, cvr, revenue, reward,
-    return, gain, utility, profit, lift, success rate, win rate, silhouette, calinski harabasz,
-    rand, ari, nmi, ami, mutual info, homogeneity, completeness, v measure, fowlkes mallows,
-    concordance, c index, exact match, reciprocal rank, rr, expected reciprocal rank, rbp,
-    intra list distance, ild, improvement, reduction, throughput, hit ratio, aucpr,
-    shannon entropy, d2 log loss, d2 brier, d2 absolute error, d2 pinball, d2 tweedie
+    acc, accuracy, top k accuracy, balanced accuracy, f1, f2, fbeta, f score, f measure, precision,
+    recall, sensitivity, specificity, tpr, tnr, ppv, npv, dcg, ndcg, hr, hit rate, hitrate, hits,
+    mrr, ap, map, average precision, auc, auroc, roc auc, auprc, pr auc, gauc, jaccard, iou, miou,
+    dice, mcc, matthews corrcoef, kappa, qwk, r2, r 2, r squared, rsquared, rsq, explained variance,
+    bleu, sacrebleu, chrf, rouge, meteor, cider, spice, bertscore, comet, spearman, pearson,
+    kendall, correlation, corr, log likelihood, loglikelihood, likelihood, positive likelihood
+    ratio, elbo, evidence, psnr, ssim, novelty, diversity, serendipity, coverage, ctr, cvr, revenue,
+    reward, return, gain, utility, profit, lift, success rate, win rate, silhouette, calinski
+    harabasz, rand, ari, nmi, ami, mutual info, homogeneity, completeness, v measure, fowlkes
+    mallows, concordance, c index, exact match, reciprocal rank, rr, expected reciprocal rank, rbp,
+    intra list distance, ild, improvement, reduction, throughput, hit ratio, aucpr, shannon entropy,
+    loglik, elpd, normalized gini, normalised gini, norm gini, gini simpson, d2 log loss, d2 brier,
+    d2 absolute error, d2 pinball, d2 tweedie
 """
 """Higher is better."""
 _NORMS = ("l1", "l2")
@@ -72,6 +76,8 @@ _TURNED_ROUND = re.compile(
 """What a name begins with whose values rise where those of the metric after it fall: '1 - rmse'."""
 _RECIPROCAL_RANK_AT = re.compile(r"\berr\s*@", re.IGNORECASE)
 """With a cut-off ERR is the expected reciprocal rank (Chapelle et al. 2009), and no error."""
+_AT = re.compile(r"\s*@\s*(?=[a-z])|[\s_]+at[\s_]+(?=[a-z])", re.IGNORECASE)
+"""Behind it is where a metric was taken: 'tpr@fpr=0.01', 'accuracy at lowest loss'."""
 _BESIDE = "test|train|valid|val|eval|cv|dev|oof|top\\d*|m|multi|binary"
 _RUN_TOGETHER = re.compile(rf"^(?:{_BESIDE})(\w+)$")
 """A word before a metric's own without a space: 'testrmse', and XGBoost's 'mlogloss'."""
@@ -121,6 +127,12 @@ def _metric_in(name: str) -> NamedMetric | None:
     table = _metrics_by_words()
     # 'ERR' is an error, but 'ERR@10', with a cut-off, is the expected reciprocal rank.
     name = _RECIPROCAL_RANK_AT.sub("expected reciprocal rank@", name)
+    name = name.replace("²", "2")
+    head, *condition = _AT.split(name, maxsplit=1)
+    if condition:
+        metric = _metric_in(head)
+        if metric is not None:
+            return metric
     prefix = _TURNED_ROUND.match(name)
     if prefix is not None:
         words = _words(name[prefix.end() :])

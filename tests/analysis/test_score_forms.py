@@ -832,9 +832,107 @@ def test_means_of_scores_that_were_rounded_are_no_folds(read_text) -> None:
     assert folds_of(scores) == {"knn": [0.9123, 0.9345, 0.9211], "svd": [0.8123, 0.8345, 0.8211]}
 
 
-def test_a_row_with_a_name_is_a_fold_whatever_its_scores(read_text) -> None:
+def test_a_row_with_a_name_is_a_fold_though_its_scores_may_be_means(read_text) -> None:
     scores = read_text("fold,knn,svd\n1,0.9123,0.8123\n2,0.9345,0.8245\n3,0.9234,0.8184\n")
-    assert (len(scores.folds), scores.left_out) == (3, "")
+    assert len(scores.folds) == 3
+    assert "Fold 3 is counted, although it has the means" in scores.left_out
+
+
+TRUE_FOLDS = {"knn": [0.31234567, 0.32345671, 0.30456789], "svd": [0.2123457, 0.2234571, 0.2045683]}
+
+
+@pytest.mark.parametrize("spread", [False, True])
+def test_means_that_pandas_appends_under_the_next_number_are_no_folds(tmp_path, spread) -> None:
+    table = pd.DataFrame(TRUE_FOLDS)
+    spreads = table.std()
+    table.loc[len(table)] = table.mean()
+    if spread:
+        table.loc[len(table)] = spreads
+    long = table.reset_index(names="fold").melt("fold", var_name="model", value_name="ndcg")
+    texts = {
+        "wide.csv": table.to_csv(index_label="fold"),
+        "turned.csv": table.T.to_csv(index_label="model"),
+        "long.csv": long.to_csv(index=False),
+        "wide.json": table.to_json(double_precision=15),
+        "rows.json": table.to_json(orient="index", double_precision=15),
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+        scores = read_contenders(tmp_path / name)
+        assert folds_of(scores) == TRUE_FOLDS, name
+        assert "3" in scores.left_out
+
+
+def test_a_mean_of_more_digits_than_any_score_is_no_fold(read_text) -> None:
+    assert len(read_text("accuracy\n0.93\n0.97\n1.0\n0.9\n0.97\n0.954\n").folds) == 5
+
+
+@pytest.mark.parametrize(
+    "label", ["fold_idx", "fold no", "CV fold", "outer_fold", "CV", "year", "run", "split_id"]
+)
+def test_numbers_of_folds_under_any_name_are_no_contender(read_text, label) -> None:
+    scores = read_text(f"{label},knn,svd\n2019,1.3,1.2\n2020,1.4,1.3\n2021,1.4,1.35\n")
+    assert folds_of(scores) == {"knn": [1.3, 1.4, 1.4], "svd": [1.2, 1.3, 1.35]}
+
+
+def test_whole_numbers_beside_shares_are_no_contender(read_text) -> None:
+    scores = read_text("fold,knn,perfect,ratings\n0,.5,1,100\n1,.75,1,99\n")
+    assert folds_of(scores) == {"knn": [0.5, 0.75], "perfect": [1, 1]}
+    assert "ratings (whole numbers beside shares)" in scores.left_out
+    assert list(folds_of(read_text("fold,knn,svd\n0,1.5,2\n1,1.75,3\n"))) == ["knn", "svd"]
+
+
+def test_epochs_of_a_training_are_no_folds(read_text) -> None:
+    with pytest.raises(InputError, match=r"the column 'epoch' of .* numbers its rows"):
+        read_text("epoch,knn,svd\n0,.3,.2\n1,.4,.3\n")
+    assert len(read_text("epoch,knn,svd\n7,.3,.2\n5,.4,.3\n").folds) == 2  # the best of each fold
+
+
+@pytest.mark.parametrize("name", ["all", "Mean"])
+def test_a_mean_of_users_is_no_user(read_text, name) -> None:
+    rows = ["run,fold,user,ndcg", "knn,0,Max,.3", "knn,0,Bo,.5", f"knn,0,{name},.4"]
+    rows += ["knn,1,Max,.2", f"knn,1,{name},.2"]
+    scores = read_text("\n".join(rows).replace("run", "model"))
+    (contender,) = scores.contenders
+    assert contender.users is not None
+    assert contender.users.shape == (2, 2)
+    assert contender.folds.tolist() == [0.4, 0.2]
+    assert f"{name} (no users, but means over them)" in scores.left_out
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "fold,knn,svd\n0,93.1%,92.0\n1,94%,93\n",
+        "fold,knn (%),svd\n0,93.1,.92\n1,94,.93\n",
+        "model,fold 1,fold 2\nknn,93.1%,92.0\nsvd,94%,93\n",
+    ],
+)
+def test_shares_and_percentages_are_not_compared(read_text, text) -> None:
+    with pytest.raises(InputError, match="some are shares and others, up to 9"):
+        read_text(text)
+    assert len(read_text("fold,knn,svd\n0,93.1%,0.92\n1,94%,1.0\n").contenders) == 2
+
+
+@pytest.mark.parametrize("orient", ["columns", "index", "records"])
+def test_any_json_of_pandas_is_a_table(tmp_path, orient) -> None:
+    long = FOLDS[["knn", "svd"]].reset_index(names="fold")
+    long["n_users"] = 943
+    long["fit_time"] = 1.5
+    expected = {name: FOLDS[name].tolist() for name in ("knn", "svd")}
+    path = tmp_path / "scores.json"
+    long.to_json(path, orient=orient)
+    assert folds_of(read_contenders(path)) == expected
+    long[["fold", "knn", "svd"]].melt("fold", var_name="model").to_json(path, orient=orient)
+    assert folds_of(read_contenders(path)) == expected
+
+
+def test_json_by_metric_has_contenders_below(tmp_path: Path) -> None:
+    path = tmp_path / "scores.json"
+    path.write_text('{"rmse": {"knn": [0.9, 0.8], "svd": [0.7, 0.6]}}')
+    scores = read_contenders(path)
+    assert folds_of(scores) == {"knn": [0.9, 0.8], "svd": [0.7, 0.6]}
+    assert not scores.direction.higher_is_better
 
 
 def test_a_row_without_a_name_that_is_no_mean_is_refused_or_a_fold(read_text) -> None:

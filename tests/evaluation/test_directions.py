@@ -35,7 +35,8 @@ def test_the_scorers_of_scikit_learn_are_better_when_higher() -> None:
         "negative_log_likelihood", "Gini index@10 (lower is better)", "anything ↓", "max_error",
         "1-accuracy", "1 - ndcg@10", "100 - F1", "one minus auc", "1-NN error",
         "train-mlogloss-mean", "merror", "testrmse", "valloss", "top5err",
-        "giniindex@10", "fall-out", "poisson-nloglik", "kldiv", "avg_rank",
+        "giniindex@10", "fall-out", "poisson-nloglik", "kldiv", "avg_rank", "fpr at tpr=0.95",
+        "classif.ce", "Percent_incorrect", "error at best accuracy", "looic",
     ],
 )  # fmt: skip
 def test_of_errors_and_losses_lower_is_better(name: str) -> None:
@@ -48,7 +49,8 @@ def test_of_errors_and_losses_lower_is_better(name: str) -> None:
         "nDCG@10", "accuracy", "neg_rmse", "roc_auc_ovr", "R2", "log_likelihood", "f1", "x ↑",
         "ERR@10", "1-rmse", "1 - gini", "1/rmse", "inverse_rmse", "-loss", "intra-list distance@10",
         "ILD", "error reduction", "rmse_improvement", "testauc", "1-NN accuracy", "aucpr",
-        "mean_reciprocal_rank",
+        "mean_reciprocal_rank", "tpr@fpr=0.01", "recall_at_fdr", "accuracy at lowest loss",
+        "normalized_gini", "R²", "elpd",
     ],
 )  # fmt: skip
 def test_of_others_higher_is_better(name: str) -> None:
@@ -78,6 +80,8 @@ def test_a_contender_with_a_metric_in_its_name_is_no_metric() -> None:
         ("neg_log_loss", False),
         ("rmse", False),
         ("r2", False),
+        ("R^2", False),
+        ("Rsquared", False),
         ("neg_mean_squared_error", False),
     ],
 )
