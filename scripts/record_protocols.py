@@ -161,7 +161,7 @@ def verdicts(kept: dict[str, NDArray[np.floating]], protocol: str) -> Verdicts:
     names = algorithms_of(kept)
     pairs = list(combinations(range(len(names)), 2))
     scores = np.array([kept[f"{name}--{protocol}"] for name in names], dtype=np.float64)
-    tests = t_tests_over_users(scores, pairs, resamples=2)
+    tests = t_tests_over_users(scores, pairs)
     p_values = holm([one.p for one in tests])
     return {
         (names[one], names[other]): int(np.sign(test.difference)) if p < 0.05 else 0

@@ -66,7 +66,6 @@ def t_tests_over_users(
     pairs: Sequence[tuple[int, int]],
     *,
     unit: str = "users",
-    resamples: int = RESAMPLES,
 ) -> list[PairedTest]:
     """Compare systems by the scores of the same users: a paired t test.
 
@@ -79,25 +78,17 @@ def t_tests_over_users(
         scores: One row per system, one column per user; shape (systems, users >= 2).
         pairs: Rows to compare, first minus second.
         unit: What has a score, in the plural: 'users', 'samples' or 'clusters of users'.
-        resamples: Bootstrap samples.
 
     Raises:
         InputError: For fewer than two users, or scores that are not finite.
-    Source: Smucker, Allan, Carterette (2007) on paired tests in retrieval; Efron (1979).
+    Source: Smucker, Allan, Carterette (2007) on paired tests in retrieval.
     """
     user_scores = _finite_scores(scores, unit)
-    bootstrapped = bootstrap_means(user_scores, resamples=resamples)
     tests = []
     for first, second in pairs:
         differences = user_scores[first] - user_scores[second]
-        low, high = np.quantile(bootstrapped[first] - bootstrapped[second], [0.025, 0.975])
-        test = _paired_test(
-            differences,
-            over=unit,
-            standard_error=_standard_deviation(differences) / math.sqrt(len(differences)),
-            interval=(float(low), float(high)),
-        )
-        tests.append(test)
+        standard_error = _standard_deviation(differences) / math.sqrt(len(differences))
+        tests.append(_paired_test(differences, over=unit, standard_error=standard_error))
     return tests
 
 
@@ -127,10 +118,9 @@ def corrected_t_test_over_folds(
     scores = _finite_scores(np.array([first, second]), "folds")
     differences = scores[0] - scores[1]
     standard_error = corrected_error(differences, k)
-    half_width = t_quantile(len(differences) - 1, confidence) * standard_error
-    mean = float(differences.mean())
-    interval = (mean - half_width, mean + half_width)
-    return _paired_test(differences, over="folds", standard_error=standard_error, interval=interval)
+    return _paired_test(
+        differences, over="folds", standard_error=standard_error, confidence=confidence
+    )
 
 
 def corrected_error(differences: Floats, k: float) -> float:
@@ -200,17 +190,18 @@ def holm(p_values: ArrayLike) -> Floats:
 
 
 def _paired_test(
-    differences: Floats, *, over: str, standard_error: float, interval: tuple[float, float]
+    differences: Floats, *, over: str, standard_error: float, confidence: float = 0.95
 ) -> PairedTest:
-    """Put a test together.
+    """A t test.
 
     Args:
         differences: The differences of the pairs, first minus second; shape (pairs,).
         over: What is paired.
         standard_error: That of the mean difference.
-        interval: The interval of the mean difference, its low and high end.
+        confidence: The confidence of the interval, in (0, 1).
     """
     mean = float(differences.mean())
+    half_width = t_quantile(len(differences) - 1, confidence) * standard_error
     deviation = _standard_deviation(differences)
     # Equal scores do not differ at all. Other differences that are all alike have no spread, and do
     # not show how likely they are by chance.
@@ -218,20 +209,19 @@ def _paired_test(
         p = 1.0
     elif differ_alike(differences):
         p = math.nan
-        interval = (math.nan, math.nan)
+        half_width = math.nan
     else:
         p = min(1.0, 2 * float(stdtr(len(differences) - 1, -abs(mean) / standard_error)))
     # Folds share training data, so the deviation of their differences is no measure of an effect.
     effect = None
     if over != "folds" and deviation > 0:
         effect = mean / deviation
-    low, high = interval
     return PairedTest(
         over=over,
         pairs=len(differences),
         difference=mean,
-        low=low,
-        high=high,
+        low=mean - half_width,
+        high=mean + half_width,
         p=p,
         effect=effect,
     )

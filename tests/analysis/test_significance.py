@@ -40,10 +40,16 @@ def test_users_agree_with_scipys_paired_tests():
     rng = np.random.default_rng(1)
     first, second = rng.random(200), rng.random(200) + 0.05
     (test,) = t_tests_over_users([first, second], [(0, 1)])
-    assert test.p == pytest.approx(stats.ttest_rel(first, second).pvalue)
-    middle, error = (first - second).mean(), stats.sem(first - second)
-    assert test.low == pytest.approx(middle - 1.96 * error, abs=0.15 * error)
-    assert test.high == pytest.approx(middle + 1.96 * error, abs=0.15 * error)
+    scipys = stats.ttest_rel(first, second)
+    assert test.p == pytest.approx(scipys.pvalue)
+    assert (test.low, test.high) == pytest.approx(tuple(scipys.confidence_interval(0.95)))
+
+
+def test_of_three_users_the_interval_is_as_wide_as_the_textbooks():
+    # Differences 1, 2, 3 with a standard error of 1 / sqrt(3), and 4.3027 of any table.
+    (test,) = t_tests_over_users([[2.0, 4.0, 6.0], [1.0, 2.0, 3.0]], [(0, 1)])
+    assert test.high - 2 == pytest.approx(4.3027 / math.sqrt(3), rel=1e-4)
+    assert test.low < 0 < test.high
 
 
 def test_the_fold_test_widens_the_variance_by_the_share_that_is_tested_on():
@@ -120,7 +126,7 @@ def test_holm_does_not_depend_on_the_order_of_the_comparisons(p_values, random):
 @given(SCORES)
 def test_swapping_the_two_only_changes_signs(scores):
     values = np.array(scores).T
-    one, other = t_tests_over_users(values, [(0, 1), (1, 0)], resamples=50)
+    one, other = t_tests_over_users(values, [(0, 1), (1, 0)])
     folds, reverse = (
         corrected_t_test_over_folds(values[a].tolist(), values[b].tolist(), k=12)
         for a, b in ((0, 1), (1, 0))

@@ -313,8 +313,8 @@ def _test_over_users(pairs: Sequence[_Pair]) -> list[_TestedPair]:
     """Test pairs by the means of their users.
 
     Args:
-        pairs: All with the same folds and the same held out, so that one set of bootstrap samples
-            serves all. Users count who have a mean in every run.
+        pairs: All with the same folds and the same held out. Users count who have a mean in every
+            run.
     """
     folds = pairs[0].folds
     # Each run is a row of scores, whichever pairs it is in.
