@@ -60,8 +60,9 @@ _METHOD = """
 many pairs agree as not, -1 where every pair is the other way round. **Intervals** (95 %) are the
 percentile bootstrap's: {resamples:,} times as many users as there are, drawn with replacement, the
 same ones for all algorithms under all splits. They say how much of a swap may be due to the
-users who happened to be there, not what other folds, seeds or parameters would change. Where the
-orders agree, tau can only fall from sample to sample, so its interval reaches further down than up.
+users who happened to be there, not what other folds, seeds or parameters would change. That of
+tau is no confidence interval: where the orders agree, tau can only fall from sample to sample, and
+where algorithms differ by no more than chance, tau is lower than endless users would show.
 With {pairs} pairs under several splits a few swap by chance alone;
 chance does not explain a share near 100 %.
 
@@ -236,8 +237,8 @@ def _show_taus(swaps: Swaps, cache_key: Hashable, name: str) -> None:
     st.header("How alike do two splits rank? Kendall's tau", anchor=False)
     st.caption(
         f"{glossary_link('kendalls-tau')} is 1 for the same ranking, 0 where pairs agree as often "
-        f"as not, -1 for the reverse. Below it the 95 % {glossary_link('bootstrap')} interval over "
-        f"{glossary_link('user', 'users')}."
+        f"as not, -1 for the reverse. Below it is where tau lies in 95 % of the "
+        f"{glossary_link('bootstrap')} samples of {glossary_link('user', 'users')}."
     )
     plot(
         partial(tau_figure, frame),

@@ -31,8 +31,8 @@ TAUS_COLUMNS = {
     "split": "one strategy",
     "other": "another one",
     "tau": "Kendall's tau-b between their rankings of the algorithms",
-    "low": "lower end of its bootstrap interval over users",
-    "high": "upper end",
+    "low": "95 % of bootstrap samples of users have a tau from here",
+    "high": "to here",
     "swaps": "pairs of algorithms that are the other way round",
     "pairs": "pairs of algorithms",
 }
