@@ -12,6 +12,7 @@ from ecv_core.figures.words import (
     decision_reason,
     interval_lines,
     interval_words,
+    leaves_mean_uncertain,
     new_data_cell,
     verdict,
 )
@@ -230,6 +231,22 @@ def test_a_rule_that_looks_at_no_score_needs_no_allowance():
     run = ended(THREE, rule="fixed", min_folds=3, stopped_at=3)
     (of_folds,) = interval_lines(run)[1:]
     assert of_folds.startswith("95 % interval of these folds: ")
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "mean", "uncertain"),
+    [
+        (0.8862, 1.0, 1.0, True),  # 11.4 % below, though no more than a fifth wide
+        (0.91, 1.0, 1.0, False),
+        (0.26, 0.34, 0.3, True),
+        (0.28, 0.32, 0.3, False),
+        (-4.2, -3.8, -4.0, False),  # a score such as a logarithm
+    ],
+)
+def test_a_mean_is_uncertain_where_its_interval_goes_on_for_a_tenth_of_it(
+    low, high, mean, uncertain
+):
+    assert leaves_mean_uncertain(Interval(low=low, high=high), mean) is uncertain
 
 
 def test_folds_that_score_alike_are_not_certain():

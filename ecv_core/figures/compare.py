@@ -162,7 +162,8 @@ def _cost_columns(run: RunRecord) -> dict[str, object]:
 # The figure of the means: one panel per dataset and metric.
 
 
-_HOVER_COLUMNS = ["name", "folds_used", "k", "low", "high", "interval"]
+_SCORE_COLUMNS = ["mean", "low", "high", "k_fold_mean"]
+_HOVER_COLUMNS = ["name", "folds_used", "k", "interval", *_SCORE_COLUMNS]
 """Of the frame: what the words of a hover can show of a run."""
 AT_STOP = "mean at the stop"
 WHOLE = "mean of all k folds"
@@ -310,8 +311,8 @@ def _add_means_of_all_folds(
         x=runs["k_fold_mean"],
         name=WHOLE,
         marker=tick,
-        hovertemplate=f"{_hover_value('name')}<br>mean of all {_hover_value('k')} folds %{{x:.4f}}"
-        "<extra></extra>",
+        hovertemplate=f"{_hover_value('name')}<br>mean of all {_hover_value('k')} folds "
+        f"{_hover_value('k_fold_mean')}<extra></extra>",
     )
 
 
@@ -337,10 +338,11 @@ def _add_means_at_stop(
         "thickness": 3,
         "width": 8,
     }
-    ends = f"{_hover_value('low', ':.4f')} to {_hover_value('high', ':.4f')}"
+    mean = f"mean {_hover_value('mean')}"
+    ends = f"{_hover_value('low')} to {_hover_value('high')}"
     interval_words = f", interval {ends} ({_hover_value('interval')})"
     folds = f"{_hover_value('folds_used')} of {_hover_value('k')} folds"
-    hover = f"{_hover_value('name')}<br>mean %{{x:.4f}}{interval_words}<br>{folds}<extra></extra>"
+    hover = f"{_hover_value('name')}<br>{mean}{interval_words}<br>{folds}<extra></extra>"
     # The mean of a single fold has no interval.
     hover_of_single_fold = hover.replace(interval_words, "")
     _add_marks(
@@ -355,9 +357,9 @@ def _add_means_at_stop(
     )
 
 
-def _hover_value(column: str, number_format: str = "") -> str:
+def _hover_value(column: str) -> str:
     """What stands for a run's value of this column in the words of a hover, as Plotly has it."""
-    return f"%{{customdata[{_HOVER_COLUMNS.index(column)}]{number_format}}}"
+    return f"%{{customdata[{_HOVER_COLUMNS.index(column)}]}}"
 
 
 def _add_marks(
@@ -370,6 +372,7 @@ def _add_marks(
 ) -> None:
     """A mark for each run in its row of a panel; the legend has each name once."""
     names_so_far = [trace.name for trace in figure.data]
+    score_texts = runs[_SCORE_COLUMNS].map(score_text, na_action="ignore")
     figure.add_scatter(
         row=panel_number,
         col=1,
@@ -378,7 +381,7 @@ def _add_marks(
         name=name,
         legendgroup=name,
         showlegend=not runs.empty and name not in names_so_far,
-        customdata=runs[_HOVER_COLUMNS],
+        customdata=runs.assign(**score_texts)[_HOVER_COLUMNS],
         **looks,
     )
 
@@ -388,7 +391,7 @@ def _score_range(runs: pd.DataFrame) -> list[float] | None:
 
     None where no run has a mark.
     """
-    marks = runs[["mean", "low", "high", "k_fold_mean"]].to_numpy(dtype=np.float64)
+    marks = runs[_SCORE_COLUMNS].to_numpy(dtype=np.float64)
     if np.isnan(marks).all():
         return None
     low = float(np.nanmin(marks))

@@ -272,15 +272,14 @@ def cells_trace(
 
 def legend(scale: CellScale) -> Looks:
     """Attributes of a trace of cells: below them, what their colours mean."""
-    # The words are centred a quarter of the bar's length from its end, so that they stay below it.
-    quarter = (scale.worst - scale.best) / 4
     words = {
-        "tickvals": [scale.best + quarter, scale.worst - quarter],
+        "tickvals": [scale.best, scale.worst],
         "ticktext": [f"better: {scale.best_words}", f"worse: {scale.worst_words}"],
         "ticks": "",
         "tickfont": {"size": 13},
     }
-    place = {"x": 0.5, "xanchor": "center", "y": 0, "yanchor": "top", "ypad": 8, "len": 0.72}
+    # The words are centred below the ends of the bar, which leaves them room at both sides.
+    place = {"x": 0.5, "xanchor": "center", "y": 0, "yanchor": "top", "ypad": 8, "len": 0.5}
     bar = {"orientation": "h", "thickness": 10, "outlinewidth": 0}
     return {"showscale": True, "colorbar": bar | place | words}
 

@@ -8,9 +8,19 @@ import plotly.graph_objects as go
 
 from ecv_core.figures.palette import axis, base_layout, lay_out, palette
 from ecv_core.figures.study_summary import percent_of_best
+from ecv_core.records.parameters import score_text
 
 _HEIGHT = 260
-"""Pixels."""
+"""Pixels of a picture of one group, without a legend."""
+_LINE_HEIGHT = 18
+"""Pixels of a group in the legend, where each takes a line, as on a phone."""
+_MOST_NAMED = 5
+"""Groups with a colour of their own, where there are more than one more."""
+_LONGEST_NAME = 32
+"""Letters of a group in the legend, of which a longer one would take the room of the picture."""
+_LETTERS_OF_DATASET = 20
+"""Of those, the letters at its beginning."""
+_OTHERS = "others"
 
 
 def spent_frame(frame: pd.DataFrame) -> pd.DataFrame:
@@ -41,10 +51,14 @@ def spent_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
     faint_opacity = 1.0
     if frame["picked"].any():
         faint_opacity = 0.3
-    for number, (group, runs) in enumerate(frame.groupby("group", sort=False)):
+    entries = _legend_entries(frame["group"])
+    for number, (entry, runs) in enumerate(frame.groupby(entries, sort=False)):
+        colour = colours.series_colour(number)
+        if entry == _OTHERS:
+            colour = colours.muted
         marker = {
             "size": 12,
-            "color": colours.series_colour(number),
+            "color": colour,
             "opacity": np.where(runs["picked"], 1.0, faint_opacity).tolist(),
             "line": {"width": np.where(runs["picked"], 2, 0), "color": colours.ink},
         }
@@ -52,23 +66,43 @@ def spent_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
             x=runs["mwh"],
             y=runs["share"],
             mode="markers",
-            name=str(group),
+            name=_legend_name(str(entry)),
             text=runs["name"],
-            customdata=runs[["score"]],
+            customdata=runs["score"].map(score_text),
             marker=marker,
-            hovertemplate="%{text}: %{customdata[0]:.4f}, %{y:.1f} %, %{x:.2g} mWh<extra></extra>",
+            hovertemplate="%{text}: %{customdata}, %{y:.1f} %, %{x:.2g} mWh<extra></extra>",
         )
     top = 48
-    if frame["group"].nunique() == 1:
+    if entries.nunique() == 1:
         top = 8  # pixels of the margin where there is no legend
     return lay_out(
         figure,
-        base_layout(colours, _HEIGHT),
+        base_layout(colours, spent_height(frame)),
         hovermode="closest",
         margin={"t": top},
         xaxis=axis("energy of all its folds, mWh", colours, type="log", tickvals=_log_ticks()),
         yaxis=axis("score, % of the best", colours, ticksuffix=" %"),
     )
+
+
+def spent_height(frame: pd.DataFrame) -> int:
+    """Pixels of the figure of this frame."""
+    return _HEIGHT + _LINE_HEIGHT * (_legend_entries(frame["group"]).nunique() - 1)
+
+
+def _legend_entries(groups: pd.Series[str]) -> pd.Series[str]:
+    """What stands in the legend for each run: its group, or "others" if that has few runs."""
+    sizes = groups.groupby(groups, sort=False).size().sort_values(ascending=False, kind="stable")
+    if len(sizes) <= _MOST_NAMED + 1:
+        return groups
+    return groups.where(groups.isin(sizes.index[:_MOST_NAMED]), _OTHERS)
+
+
+def _legend_name(group: str) -> str:
+    """The group, without the middle of a long name: dataset and metric are to be seen."""
+    if len(group) <= _LONGEST_NAME:
+        return group
+    return f"{group[:_LETTERS_OF_DATASET]}\u2026{group[_LETTERS_OF_DATASET - _LONGEST_NAME :]}"
 
 
 def _log_ticks() -> list[float]:

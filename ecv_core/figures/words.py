@@ -8,7 +8,7 @@ from math import floor, log10
 from typing import Literal, NamedTuple, Protocol
 
 from ecv_core import dataset as datasets
-from ecv_core.energy.savings import EnergyFacts, margin_after
+from ecv_core.energy.savings import EnergyFacts, margin_after, sum_of_ranges
 from ecv_core.evaluation import column_title, metric_of
 from ecv_core.models import ALGORITHMS
 from ecv_core.records.errors import UnknownName
@@ -224,9 +224,8 @@ def _meaning_of_stop(run: RunRecord, mean: float) -> str:
     if run.spec.rule in RULES:
         meaning = RULES[run.spec.rule].meaning
     interval = shown_interval(run).interval
-    # An interval that reaches further than a tenth of the mean to each side belies what some rules
-    # say of their stop: that the mean 'has settled'.
-    uncertain = interval is not None and interval.width > 0.2 * abs(mean)
+    # Such an interval belies what some rules say of their stop: that the mean 'has settled'.
+    uncertain = interval is not None and leaves_mean_uncertain(interval, mean)
     claims_certainty = meaning.startswith("has settled")
     if meaning and not (uncertain and claims_certainty):
         return meaning
@@ -234,6 +233,13 @@ def _meaning_of_stop(run: RunRecord, mean: float) -> str:
     if uncertain:
         satisfied += ", but is uncertain"
     return satisfied
+
+
+def leaves_mean_uncertain(interval: Interval | NewDataInterval, mean: float) -> bool:
+    """Whether the interval reaches further than a tenth of the mean to either side."""
+    # The interval of new rows is not symmetric: a mean of 1 has nothing above it.
+    distance = max(mean - interval.low, interval.high - mean)
+    return distance > 0.1 * abs(mean)
 
 
 def _unstopped_verdict(run: RunRecord, at_stop: Moment) -> str:
@@ -790,6 +796,20 @@ def processor_sentence(facts: EnergyFacts) -> str:
 def grams(amount: float) -> str:
     """Emissions as pages show them: '1.3 g', '4.2 mg'."""
     return _scaled("g", amount)
+
+
+def emissions_words(folds: Sequence[FoldResult]) -> str:
+    """Those of all these folds: '1.3 g', 'at most 1.3 g' or 'about 1.3 g'."""
+    emissions = grams(sum(fold.energy.grams_co2e for fold in folds))
+    least, most = sum_of_ranges(fold.energy.joules_range for fold in folds)
+    # Emissions are those of the joules. These are the most that an estimate may be, but where a
+    # meter was not read all the time it may have been more.
+    may_be_more = any(fold.energy.joules_range[1] > fold.energy.joules for fold in folds)
+    if may_be_more:
+        return f"about {emissions}"
+    if least < most:
+        return f"at most {emissions}"
+    return emissions
 
 
 def _scaled(unit: str, *amounts: float) -> str:

@@ -96,8 +96,10 @@ def show_year(run: RunRecord) -> None:
 def _year_table(saved_cost: Yearly, full_cost: Yearly, time_label: str) -> str:
     """What is saved of what in a year, as Markdown; `time_label` is the name of the time."""
     time = f"**{duration(3600 * saved_cost.hours)}** | {duration(3600 * full_cost.hours)}"
-    energy = f"**{_range_words(saved_cost.kwh)} kWh** | {_range_words(full_cost.kwh)} kWh"
-    emissions = f"**{_range_words(saved_cost.kg_co2e)} kg** | {_range_words(full_cost.kg_co2e)} kg"
+    saved_energy, full_energy = _in_one_unit("kWh", saved_cost.kwh, full_cost.kwh)
+    energy = f"**{saved_energy}** | {full_energy}"
+    saved_emissions, full_emissions = _in_one_unit("kg", saved_cost.kg_co2e, full_cost.kg_co2e)
+    emissions = f"**{saved_emissions}** | {full_emissions}"
     return (
         "| in a year of 52 weeks | saved | of |\n|---|---|---|\n"
         f"| {time_label} | {time} |\n| energy | {energy} |\n| emissions (CO2e) | {emissions} |\n"
@@ -140,10 +142,11 @@ def year_sentence(
         )
     least_saved, _ = yearly_cost(work, work.k - most).kwh
     _, most_saved = yearly_cost(work, work.k - fewest).kwh
+    (saved_energy,) = _in_one_unit("kWh", (least_saved, most_saved))
     return (
         f"By estimate, {small_number(saved_cost.folds)} of {small_number(full_cost.folds)} folds a "
         f"year would not run ({percent_text(saved_share, '.0f')}). {why} "
-        f"{small_number(least_saved)} to {small_number(most_saved)} kWh."
+        f"{saved_energy}."
     )
 
 
@@ -243,6 +246,20 @@ def _range_words(ends: Sequence[float]) -> str:
     """'1.2 to 3.4'; the number alone where both ends are the same."""
     distinct_texts = dict.fromkeys(map(small_number, ends))
     return " to ".join(distinct_texts)
+
+
+def _in_one_unit(unit: str, *ranges: tuple[float, float]) -> list[str]:
+    """Each range with its unit: '1.2 to 3.4 kWh', and '12 to 34 Wh' where none has a whole kWh."""
+    largest = max(map(max, ranges))
+    factor = 1
+    if 0 < largest < 1:
+        factor = 1000
+        unit = unit.removeprefix("k")
+    texts = []
+    for ends in ranges:
+        words = _range_words([factor * end for end in ends])
+        texts.append(f"{words} {unit}")
+    return texts
 
 
 def lecture_sentence(papers: int, work: Workload, stops: Stops | None) -> str:

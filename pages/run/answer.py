@@ -17,6 +17,7 @@ from ecv_core.figures.words import (
     forecast_words,
     half_width_words,
     is_or_are,
+    leaves_mean_uncertain,
     metric_label,
     new_data_line,
     node_words,
@@ -42,8 +43,6 @@ from pages.shared.widgets.answer_card import Answer, Certainty, captions, text_h
 
 _WIDTH_IN_ROW = 130
 """Pixels of a metric that has another one beside it."""
-_WIDE = 0.2
-"""An interval wider than this share of the mean, a tenth to each side, leaves it uncertain."""
 
 
 def run_answer(run: RunRecord) -> Answer:
@@ -60,11 +59,14 @@ def run_answer(run: RunRecord) -> Answer:
         headline = f"{metric_label(run.spec)} {score_text(stop.mean)}"
         sentences.append(as_sentence(new_data_line(run, new_data)))
     sentences.append(_sentence_on_state(run))
+    amounts = []
+    if run.folds or run.state.active:
+        amounts = amounts_of([run])
     return Answer(
         certainty=_certainty(run, new_data),
         headline=headline,
         sentences=sentences,
-        amounts=amounts_of([run]),
+        amounts=amounts,
         saved_head=saved_head([run]),
         details=details_html(run),
     )
@@ -93,9 +95,9 @@ def _is_wide(run: RunRecord, new_data: MeanOnNewData | None, mean: float) -> boo
     It is the interval for new users, or of these folds where that one is not known.
     """
     if new_data is not None:
-        return new_data.interval.width > _WIDE * abs(mean)
+        return leaves_mean_uncertain(new_data.interval, mean)
     interval = shown_interval(run).interval
-    return interval is None or interval.width > _WIDE * abs(mean)
+    return interval is None or leaves_mean_uncertain(interval, mean)
 
 
 def _sentence_on_state(run: RunRecord) -> str:
@@ -122,7 +124,7 @@ def _cut_off_sentence(run: RunRecord) -> str:
         case RunState.CANCELLED if run.error:
             return f"Cancelled: {run.error}. {kept}"
         case RunState.CANCELLED:
-            return f"Cancelled: {kept}"
+            return f"Cancelled. {kept}"
         case RunState.INTERRUPTED:
             return f"Interrupted: {run.error or 'the program ended'}. {kept}"
     # The run is finished, but some of its folds are damaged.
@@ -133,6 +135,8 @@ def _cut_off_sentence(run: RunRecord) -> str:
 
 def _kept_sentences(run: RunRecord) -> str:
     done = len(run.folds)
+    if done == 0:
+        return "No fold was finished."
     sentence = f"{done} of {run.k} folds {is_or_are(done)} finished and kept."
     if run.stopped_early:
         sentence = f"{sentence} {verdict(run)}"

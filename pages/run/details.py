@@ -30,7 +30,10 @@ if TYPE_CHECKING:
 def fold_table(run: RunRecord) -> None:
     """The table, newest fold last."""
     if not run.folds:
-        st.caption("No fold is finished yet.")
+        if run.state.active:
+            st.caption("No fold is finished yet.")
+        else:
+            st.caption("No fold was finished.")
         return
     frame = fold_frame(run)
     label = metric_label(run.spec)

@@ -274,8 +274,9 @@ def _draw_results(run: RunRecord, runs: list[RunRecord]) -> None:
             foreground_topics=[STEPS],
         )
     _draw_origin(run)
-    with st.container(key="presented-figure"):
-        _draw_figure(run, runs)
+    if run.folds or run.state.active:
+        with st.container(key="presented-figure"):
+            _draw_figure(run, runs)
 
 
 def _card_entries(run: RunRecord) -> dict[str, object]:

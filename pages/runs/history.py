@@ -18,7 +18,7 @@ from streamlit.typing import UploadedFile
 from ecv_core.access.roles import Action
 from ecv_core.energy.parts import excluded_energy_words, runs_without_other_work
 from ecv_core.evaluation import metric_of
-from ecv_core.figures.spent import spent_figure, spent_frame
+from ecv_core.figures.spent import spent_figure, spent_frame, spent_height
 from ecv_core.figures.words import (
     algorithm_title,
     counted,
@@ -462,7 +462,8 @@ def _score_and_energy_picture(
     points = spent_frame(runs)
     if len(points) < 2:
         return
-    with st.container(height=270, border=False):  # so high that nothing moves once it is drawn
+    height = spent_height(points) + 10
+    with st.container(height=height, border=False):  # so high that nothing moves once it is drawn
         plot(
             partial(spent_figure, points),
             cache_key=points.to_csv(),

@@ -129,7 +129,7 @@ def show_scores_and_energy(runs: Sequence[NamedRun]) -> None:
         frame, new_data=intervals, with_algorithms=not names_say_algorithms, key="compare-runs"
     )
     runs_energy_bar(records)
-    if frame.groupby(["dataset", "metric"]).ngroups > 1:
+    if 1 < len(_panels(runs)) < len(runs):
         st.caption(
             "Scores on different datasets or metrics cannot be compared. Folds, savings in percent "
             "and the difference to the k-fold mean can."
@@ -290,6 +290,11 @@ def comparison_answer(runs: Sequence[NamedRun]) -> Answer:
     tested = _pairs_under_names(runs).tested
     comparisons_of_best = comparisons_of_best_runs(tested)
     sentences = []
+    if len(_panels(runs)) == len(runs):
+        sentences = [
+            "Each run has another dataset or metric. Folds, savings in percent and the difference "
+            "to the k-fold mean can be compared."
+        ]
     if len(_panels(runs)) == 1:
         best_name, best = runs[0]  # `named_runs` puts the best mean first
         sentences = mean_sentences(best, f"The mean {metric_label(best.spec)} of {best_name}")
@@ -324,8 +329,10 @@ def _certainty(runs: Sequence[NamedRun], comparisons_of_best: Sequence[Compariso
     for _, run in runs:
         if not run.folds and run.state.active:
             has_fold_to_come = True
-    if has_fold_to_come or not comparisons_of_best:
+    if has_fold_to_come:
         return Certainty.OPEN
+    if not comparisons_of_best:
+        return Certainty.UNTESTED
     # In each panel, the best run is compared with all others. A run with other folds, or without
     # any, was not compared with it and may be better.
     others = len(runs) - len(_panels(runs))
@@ -338,11 +345,13 @@ def _certainty(runs: Sequence[NamedRun], comparisons_of_best: Sequence[Compariso
 def _headline(runs: Sequence[NamedRun], comparisons_of_best: Sequence[Comparison]) -> str:
     """Which run is best, as far as tests show it."""
     panels = len(_panels(runs))
+    if panels == len(runs):
+        return "These scores cannot be compared"
     if panels > 1:
         return f"{len(runs)} runs, with {panels} datasets or metrics"
     best, run = runs[0]
     if run.at_stop is None:
-        return "No fold is finished yet"
+        return "No fold is finished"
     close = [pair.second for pair in comparisons_of_best if not pair.shows_difference]
     if close:
         names_of_close = listed(close[:_MOST_NAMED])

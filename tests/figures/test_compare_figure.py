@@ -136,7 +136,8 @@ def test_a_hover_says_no_interval_of_a_single_fold():
     _ticks, means, *_ = compare_figure(compare_frame(runs)).data
     of_one_fold, of_two_folds = means.hovertemplate
     assert "interval" not in of_one_fold
-    assert ", interval %{customdata[3]:.4f} to %{customdata[4]:.4f} (" in of_two_folds
+    assert list(means.customdata[1][4:7]) == ["0.3000", "0.2000", "0.8000"]  # of `named`
+    assert "mean %{customdata[4]}, interval %{customdata[5]} to %{customdata[6]} (" in of_two_folds
 
 
 def test_each_dataset_has_a_panel_and_none_covers_another():

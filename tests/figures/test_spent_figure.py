@@ -23,6 +23,16 @@ def test_a_score_is_a_share_of_the_best_metered_one_that_it_compares_with() -> N
     assert found["share"].tolist() == pytest.approx([100, 75, 80, 100])  # 0.3 / 0.4; 0.8 / 1.0
 
 
+def test_the_legend_names_the_groups_with_most_runs_and_cuts_what_would_fill_the_picture() -> None:
+    long_name = "orders_of_my_shop_in_the_last_quarter, nDCG"
+    groups = [long_name, "b", "c", "d", "e", "f", "g", long_name]
+    frame = pd.concat([FRAME.iloc[[0]]] * len(groups)).assign(group=groups)
+    names = [trace.name for trace in spent_figure(spent_frame(frame)).data]
+    assert names == ["orders_of_my_shop_in\u2026uarter, nDCG", "b", "c", "d", "e", "others"]
+    of_six = frame[frame["group"] != "g"]
+    assert "others" not in [trace.name for trace in spent_figure(spent_frame(of_six)).data]
+
+
 def test_picked_runs_stand_out() -> None:
     ranked, rated = spent_figure(spent_frame(FRAME)).data
     assert list(ranked.marker.opacity) == [0.3, 1.0]

@@ -166,8 +166,8 @@ def test_a_year_is_worked_out_from_this_run(app, a_run):
     # without the 20 J of memory, 16 J: 0.0462 kWh and 17.6 g
     year = next(one.value for one in app.markdown if "in a year" in one.value)
     assert "| computing time | **5 h 46 min** |" in year
-    assert "| energy | **0.0462 to 0.104 kWh** |" in year
-    assert "| emissions (CO2e) | **0.0176 to 0.0396 kg** |" in year
+    assert "| energy | **46.2 to 104 Wh** |" in year
+    assert "| emissions (CO2e) | **17.6 to 39.6 g** |" in year
     assert "Germany: 381 g CO2e per kWh in 2023" in words(app)
 
 

@@ -64,7 +64,7 @@ def test_a_stopped_run_shows_its_numbers(app, a_run):
     # 4 folds of 36 J, 20 J of them memory's; 6 folds of 16 J less 15 % to 36 J and 15 %.
     assert amounts(app) == {
         "folds": ("4 of 10", "6"),
-        "energy": ("18 to 40 mWh (16 mg CO2e)", "23 to 69 mWh, about 60 %"),
+        "energy": ("18 to 40 mWh (at most 16 mg CO2e)", "23 to 69 mWh, about 60 %"),
         "time": ("8.0 s", "about 12 s"),
     }
     assert any("estimated" in one for one in captions(app))
@@ -212,10 +212,23 @@ def test_a_run_that_ended_early_says_why_and_resumes(app, a_run, store, state):
     assert store.run(run.run_id).state is RunState.QUEUED
 
 
+def test_a_run_that_failed_in_its_first_fold_has_neither_numbers_nor_figure(app, a_run):
+    open_run(app, a_run(state=RunState.FAILED, error="the worker ran out of memory"))
+    said = "Failed: the worker ran out of memory. No fold was finished."
+    assert verdict(app) == ("failed", [said])
+    assert amounts(app) == {}
+    assert figures(app) == []
+
+
+def test_what_no_stop_has_saved_has_no_column(app, a_run):
+    open_run(app, a_run(SCORES, stopped_at=4, k=4, alpha=1e-9))
+    assert "saved by the stop" not in card(app)
+
+
 def test_a_check_that_was_cancelled_leaves_the_verdict_and_the_saving(app, a_run):
     open_run(app, a_run(SCORES, stopped_at=4, state=RunState.CANCELLED, full=True))
     _, (*_, said) = verdict(app)
-    assert said.startswith("Cancelled: 4 of 10 folds are finished and kept. Stopped after 4 of 10")
+    assert said.startswith("Cancelled. 4 of 10 folds are finished and kept. Stopped after 4 of 10")
     assert amounts(app)["folds"][1] == "6"
 
 

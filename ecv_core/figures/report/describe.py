@@ -50,8 +50,8 @@ from ecv_core.figures.words import (
     as_sentence,
     counted,
     dataset_title,
+    emissions_words,
     forecast_words,
-    grams,
     interval_lines,
     joined,
     metric_label,
@@ -434,17 +434,10 @@ def _folds_used_sentence(runs: Sequence[RunRecord], sources: Sequence[str], scop
     countries = distinct([run.spec for run in runs], lambda spec: country_in_words(spec.country))
     folds = distinct_folds(runs)
     least, most = sum_of_ranges(fold.energy.joules_range for fold in folds)
-    emissions = grams(sum(fold.energy.grams_co2e for fold in folds))
-    # Emissions are those of the joules. These are the most that an estimate may be, but where a
-    # meter was not read all the time it may have been more.
-    may_be_more = any(fold.energy.joules_range[1] > fold.energy.joules for fold in folds)
-    if may_be_more:
-        emissions = f"about {emissions}"
-    elif least < most:
-        emissions = f"at most {emissions}"
     return (
         f"The {counted(len(folds), 'fold')} {scope} used {watt_hours_range(least, most)} "
-        f"({meters}), which is {emissions} CO2e with the electricity of {listed(countries)}."
+        f"({meters}), which is {emissions_words(folds)} CO2e with the electricity of "
+        f"{listed(countries)}."
     )
 
 

@@ -13,7 +13,12 @@ from ecv_core.energy.savings import (
     tallies,
     total_saved_range,
 )
-from ecv_core.figures.words import duration, grams, watt_hours_in_one_unit, watt_hours_range
+from ecv_core.figures.words import (
+    duration,
+    emissions_words,
+    watt_hours_in_one_unit,
+    watt_hours_range,
+)
 from ecv_core.records.parameters import percent_text
 from ecv_core.records.run import RunRecord
 from pages.shared.widgets.answer_card import Amount
@@ -65,7 +70,6 @@ def _energy(runs: Sequence[RunRecord]) -> Amount:
     if len(metered) < len(runs):
         name = f"energy of {len(metered)} of {len(runs)} runs"
     folds = distinct_folds(metered)  # several runs may have used the same fold
-    emissions = grams(sum(fold.energy.grams_co2e for fold in folds))
     joules_range = sum_of_ranges(fold.energy.joules_range for fold in folds)
     used = watt_hours_range(*joules_range)
     saved = ""
@@ -77,7 +81,7 @@ def _energy(runs: Sequence[RunRecord]) -> Amount:
         saved = (
             f"{saved_watt_hours}, {_about_if_forecast(metered)}{percent_text(percent / 100, '.0f')}"
         )
-    return Amount(name=name, used=f"{used} ({emissions} CO2e)", saved=saved)
+    return Amount(name=name, used=f"{used} ({emissions_words(folds)} CO2e)", saved=saved)
 
 
 def _saved_percent(runs: Sequence[RunRecord]) -> float:

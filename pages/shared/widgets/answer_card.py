@@ -44,6 +44,8 @@ class Certainty(Enum):
     """It is there, with a wide interval, or with a doubt that is said."""
     OPEN = _Look("not known yet", "info", "?")
     """Something is still to come."""
+    UNTESTED = _Look("not tested", "info", "?")
+    """No test of it is fair, and nothing is to come that changes this."""
     ENDED = _Look("not finished", "warning", "!")
     """Something is missing and does not come by itself."""
     FAILED = _Look("failed", "error", "!")
@@ -122,18 +124,20 @@ def _table(answer: Answer) -> str:
     """What was used and saved; nothing where nothing is known."""
     if not answer.amounts:
         return ""
+    # What is still to come may be saved: its column is there from the start, so that nothing moves.
+    has_saved = answer.certainty is Certainty.OPEN
+    for amount in answer.amounts:
+        has_saved = has_saved or bool(amount.saved)
+    head = '<td></td><th scope="col">used</th>'
+    if has_saved:
+        head += f'<th scope="col">{escape(answer.saved_head)}</th>'
     rows = []
     for amount in answer.amounts:
-        saved = escape(amount.saved or "-")
-        rows.append(
-            f'<tr><th scope="row">{escape(amount.name)}</th>'
-            f"<td>{escape(amount.used)}</td><td>{saved}</td></tr>"
-        )
-    head = (
-        f'<tr><td></td><th scope="col">used</th><th scope="col">{escape(answer.saved_head)}</th>'
-        "</tr>"
-    )
-    return f"<table><thead>{head}</thead><tbody>{''.join(rows)}</tbody></table>"
+        row = f'<th scope="row">{escape(amount.name)}</th><td>{escape(amount.used)}</td>'
+        if has_saved:
+            row += f"<td>{escape(amount.saved or '-')}</td>"
+        rows.append(f"<tr>{row}</tr>")
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
 
 
 # For what is behind Details.
