@@ -211,7 +211,11 @@ def alt_text(history: FoldHistory) -> str:
     if interval is not None:
         row = history.frame().iloc[last_used.n - 1]
         ends = f"{score_text(row['low'])} to {score_text(row['high'])}"
-        text += f", confidence interval {ends} ({score_text(interval.width)} wide)"
+        width = f"{score_text(interval.width)} wide"
+        is_cut = row["low"] > interval.low or row["high"] < interval.high
+        if is_cut:
+            width += " before it was cut at what the score can be"
+        text += f", confidence interval {ends} ({width})"
     if history.early_stop is not None:
         text += f"; the rule stopped here, {history.later_folds_words(history.early_stop)}"
         if history.has_all_folds:

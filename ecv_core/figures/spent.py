@@ -16,9 +16,9 @@ _LINE_HEIGHT = 18
 """Pixels of a group in the legend, where each takes a line, as on a phone."""
 _MOST_NAMED = 5
 """Groups with a colour of their own, where there are more than one more."""
-_LONGEST_NAME = 32
+_LONGEST_NAME = 40
 """Letters of a group in the legend, of which a longer one would take the room of the picture."""
-_LETTERS_OF_DATASET = 20
+_LETTERS_OF_DATASET = 24
 """Of those, the letters at its beginning."""
 _OTHERS = "others"
 
@@ -52,7 +52,9 @@ def spent_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
     if frame["picked"].any():
         faint_opacity = 0.3
     entries = _legend_entries(frame["group"])
-    for number, (entry, runs) in enumerate(frame.groupby(entries, sort=False)):
+    is_other = entries == _OTHERS
+    named_first = pd.concat([frame[~is_other], frame[is_other]])
+    for number, (entry, runs) in enumerate(named_first.groupby(entries, sort=False)):
         colour = colours.series_colour(number)
         if entry == _OTHERS:
             colour = colours.muted

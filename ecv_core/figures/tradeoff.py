@@ -10,6 +10,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from ecv_core.analysis.tradeoff.curves import PAPER_COST_PERCENT, PAPER_DIFFERENCE_PERCENT
+from ecv_core.analysis.tradeoff.decision import Option
 from ecv_core.analysis.tradeoff.frames import AVERAGE, FIXED, PAPER, RULE, SYSTEM
 from ecv_core.figures.palette import (
     Looks,
@@ -22,6 +23,7 @@ from ecv_core.figures.palette import (
     palette,
     plain_axis,
 )
+from ecv_core.figures.report.advice import setting_text
 from ecv_core.figures.words import alpha_text, setting_words, titled
 from ecv_core.records.parameters import percent_text
 
@@ -51,12 +53,19 @@ def end_of_difference_axis(frame: pd.DataFrame) -> float:
     return max(possible_ends)
 
 
-def tradeoff_figure(frame: pd.DataFrame, *, cost: str = "energy", dark: bool = False) -> go.Figure:
+def tradeoff_figure(
+    frame: pd.DataFrame,
+    *,
+    cost: str = "energy",
+    answer: Option | None = None,
+    dark: bool = False,
+) -> go.Figure:
     """What is spent against how far off it is, for every alpha.
 
     Args:
         frame: From `tradeoff.tradeoff_frame`.
         cost: What is counted: 'energy', or 'folds' where there is no energy.
+        answer: The option that the page answers with, which is ringed; None for no ring.
         dark: Whether the page is dark.
     """
     colours = palette(dark)
@@ -69,6 +78,8 @@ def tradeoff_figure(frame: pd.DataFrame, *, cost: str = "energy", dark: bool = F
     _add_other_rules(figure, frame[frame["kind"] == RULE], colours)
     _add_average(figure, frame[frame["kind"] == AVERAGE], colours)
     _add_paper(figure, frame[frame["kind"] == PAPER], colours)
+    if answer is not None:
+        _add_answer(figure, answer, colours)
     return lay_out(
         figure,
         base_layout(colours, 500),
@@ -253,6 +264,28 @@ def _add_paper(figure: go.Figure, rows: pd.DataFrame, colours: Palette) -> None:
         marker=star,
         zorder=7,
         hovertemplate="the paper: %{x:.1f} % of the energy, difference %{y:.2f} %<extra></extra>",
+    )
+
+
+def _add_answer(figure: go.Figure, answer: Option, colours: Palette) -> None:
+    """A ring around the cheapest option, wherever it is; its words stand below all lines."""
+    words = f"{titled(answer.rule)}, {setting_text(answer)}"
+    figure.add_scatter(
+        x=[answer.outcome.cost_percent],
+        y=[answer.outcome.mean_difference_percent],
+        text=["<b>the answer</b>"],
+        mode="markers+text",
+        textposition="bottom left",
+        textfont={"size": 16, "color": colours.ink},
+        marker={
+            "size": 24,
+            "symbol": "circle-open",
+            "color": colours.ink,
+            "line": {"width": 3, "color": colours.ink},
+        },
+        zorder=8,
+        showlegend=False,
+        hovertemplate=f"{words}: %{{x:.1f}} % spent, difference %{{y:.2f}} %<extra></extra>",
     )
 
 

@@ -29,6 +29,8 @@ def markdown(cells: Sequence[PaperCell]) -> str:
         f"{labels[label]} {words}" for label, words in _WORDS_OF_LABEL.items() if labels[label]
     ]
     lines = [f"{counted(len(cells), 'cell')}: {', '.join(counts)}."]
+    if labels["same"] == len(cells) > 1:
+        lines = [f"All {len(cells)} cells are the same here."]
     for paper, cells_of_paper in groupby(cells, lambda cell: cell.paper):
         lines.append(f"\n## {papers()[paper]}")
         for _, cells_of_part in groupby(cells_of_paper, lambda cell: (cell.table, cell.part)):

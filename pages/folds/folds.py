@@ -36,7 +36,7 @@ with page():
         show_answer(explored, advice, choice)
         write_link(explored)
         alpha_slider(explored.alphas, explored.alpha_at_start)
-        draw_tradeoff(explored)
+        draw_tradeoff(explored, advice)
         offer_text_and_figures_for_paper(explored, advice, choice.runs)
         show_options(explored, advice)
         st.header("What every alpha costs and gives", anchor=False)

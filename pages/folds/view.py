@@ -380,15 +380,18 @@ def _numbers_sentence(explored: Explored, alpha: float) -> str:
     )
 
 
-def draw_tradeoff(explored: Explored) -> None:
+def draw_tradeoff(explored: Explored, advice: FoldsAdvice) -> None:
     """What every alpha costs against how far off it ends; a click on a run leads to its replay."""
+    answer = None
+    if advice.best.rule != ALL_FOLDS:
+        answer = advice.best
     replays = {}
     for system in explored.systems:
         if system.run_id:
             replays[system.name] = f"replay?run={system.run_id}"
     plot(
-        partial(tradeoff_figure, explored.frame, cost=explored.cost),
-        cache_key=explored.cache_key,
+        partial(tradeoff_figure, explored.frame, cost=explored.cost, answer=answer),
+        cache_key=(explored.cache_key, advice.share),
         key="tradeoff",
         alt="Cost against difference to the k-fold mean, for every alpha.",
         slider_name=SLIDER,

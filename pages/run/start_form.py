@@ -134,10 +134,12 @@ def start_form() -> None:
         specs = _specs(data, picked_stop)
     except EcvError as error:
         error_in_settings = error
-        show_error(InputError(_words_of_form(error, data.entry)))
     with start_place:
         pressed = _start_button(data, specs, error_in_settings)
     with expectation_place:
+        # Below the settings, nobody would see it who does not scroll.
+        if error_in_settings:
+            show_error(InputError(_words_of_form(error_in_settings, data.entry)))
         if not data.ready:
             # Without the data nothing can start, so nothing is said of what it would take.
             specs = []
@@ -168,7 +170,15 @@ def _words_of_form(error: EcvError, entry: DatasetEntry) -> str:
             text = setting.label + text.removeprefix(setting.name)
     for quoted_id in re.findall("'([a-z][a-z0-9-]*)'", text):
         text = text.replace(f"'{quoted_id}'", f"'{titled(quoted_id)}'")
-    return text
+    return _ID_IN_SENTENCE.sub(lambda match: titled(match.group()), text)
+
+
+_ID_IN_SENTENCE = re.compile(
+    r"(?<=choose )[a-z][\w+-]*|(?<=such as )[a-z][\w+-]*|(?<= or )[a-z][\w+-]*"
+    r"|(?<=but )[a-z][\w+-]*(?= ranks| predicts| classifies)|(?<=which )[a-z][\w+-]*(?= does not)"
+)
+"""Where our errors name a model or a metric by its id without quotes; other words stay as they are,
+as nothing has them for an id."""
 
 
 class _PickedData(NamedTuple):
@@ -274,11 +284,9 @@ def _start_button(
         st.markdown(f":material/lock: {sentence(EcvError(refusal))}")
     elif not data.ready:
         st.markdown(not_ready(data.entry))
-    elif error_in_settings:
-        st.markdown("Change the setting that the message below names.")
     elif specs:
         st.markdown(_summary(specs))
-    else:
+    elif not error_in_settings:
         st.markdown("Pick at least one algorithm.")
     return pressed
 

@@ -135,6 +135,8 @@ def draw_toy(spec: RunSpec) -> None:
     sentences = [toy_sentence(toy, fold) for fold in folds]
     marks = toy.marks.drop(columns=["user", "level"])
     draw_steps = partial(timeline_steps, toy, sentences, folds)
+    people = toy.marks["user"].nunique()
+    st.caption(f"An example with {people} made-up users; the dataset itself is below.")
     plot(
         partial(timeline_figure, toy),
         cache_key=(spec.split, spec.k, spec.seed, spec.split_params),
@@ -142,16 +144,16 @@ def draw_toy(spec: RunSpec) -> None:
         alt=sentences[0],
         slider_name=SLIDER,
         steps=draw_steps,
-        name=f"{spec.split} on a toy",
+        name=f"{spec.split} on an example",
         table=marks.copy,
     )
     slider_numbers(SLIDER, key="split-toy-words", sentences=sentences)
     if toy.k < spec.k:
         st.caption(
-            f"The toy has room for {toy.k} of the {spec.k:,} folds; later ones show its last."
+            f"The example has room for {toy.k} of the {spec.k:,} folds; later ones show its last."
         )
     if dict(spec.split_params).get("time_point"):
-        st.caption("The toy has a calendar of its own: it is cut where its last share begins.")
+        st.caption("The example has a calendar of its own: it is cut where its last share begins.")
 
 
 def toy_sentence(toy: ToySplit, fold: int) -> str:

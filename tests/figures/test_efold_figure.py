@@ -60,7 +60,8 @@ def test_the_band_ends_where_the_score_cannot_be():
     assert list(trace(figure, "95 % interval of the mean").y) == [0.25, 0.27]
     upper_edge = next(trace for trace in figure.data if trace.showlegend is False)
     assert list(upper_edge.y) == [0.4, 0.37]
-    assert "confidence interval 0.2500 to 0.4000 (0.2400 wide)" in alt_text(history.after(2))
+    cut = "(0.2400 wide before it was cut at what the score can be)"
+    assert f"confidence interval 0.2500 to 0.4000 {cut}" in alt_text(history.after(2))
     in_percent = replace(history, metric_range=(0, 0.1))  # whose ends are those of another scale
     assert in_percent.frame()["high"].tolist()[1:] == [0.44, 0.37]
 

@@ -3,6 +3,8 @@
 import pandas as pd
 import pytest
 
+from ecv_core.analysis.orders.outcomes import Outcome
+from ecv_core.analysis.tradeoff.decision import Option
 from ecv_core.figures.tradeoff import (
     BARS,
     MEAN,
@@ -80,6 +82,25 @@ def test_lines_of_runs_are_named_at_the_highest_and_each_rule_is_called_as_in_th
     assert (*named.x, *named.y) == (75.0, 0.4)
     assert set(names(figure)) == {"e-fold, relative", "Precision", "Stagnating standard deviation"}
     assert figure.layout.xaxis.title.text == "folds used (% of all folds)"
+
+
+def test_the_answer_is_ringed_at_what_it_costs_and_gives():
+    outcome = Outcome(
+        k=10,
+        setting=0.0355,
+        mean_stop=3.5,
+        stop_distribution={},
+        mean_difference_percent=0.8,
+        difference_quantiles={},
+        coverage=0.9,
+        cost_percent=35.0,
+    )
+    answer = Option(
+        rule="precision", outcome=outcome, systems_keeping_promise=1, sampled=False, checks=()
+    )
+    ring = tradeoff_figure(FRAME, answer=answer).data[-1]
+    assert (*ring.x, *ring.y, *ring.text) == (35.0, 0.8, "<b>the answer</b>")
+    assert "Precision, tolerance 3.55 %" in ring.hovertemplate
 
 
 def test_the_axis_holds_the_papers_point_and_the_average():

@@ -134,6 +134,15 @@ def test_two_folds_can_start_although_three_are_the_usual_minimum(app, store):
     assert store.runs()[0].spec.k == 2
 
 
+def test_an_error_calls_models_and_metrics_as_the_form_does_and_stands_above_the_settings(app):
+    app.query_params.update({"algorithm": "item-knn", "metric": "rmse"})
+    app.run()
+    words = "RMSE is of predicted ratings, but ItemKNN ranks items; choose nDCG, or another"
+    assert said(app) == f"{words} algorithm, such as Bias (damped means)."
+    page = [element.value for element in app.main if hasattr(element, "value")]
+    assert page.index(said(app)) < page.index("What to evaluate")
+
+
 def test_a_setting_that_cannot_work_is_one_sentence_and_no_start(app):
     app.query_params["k"] = "100"
     app.run()

@@ -119,7 +119,7 @@ def test_a_time_point_outside_the_data_is_refused_while_the_toy_stays(app):
     (warning,) = app.warning
     assert "The time point 2050-01-01 is outside synthetic" in warning.value.replace("\\", "")
     assert headings(app) == []
-    assert "The toy has a calendar of its own" in texts(app)
+    assert "The example has a calendar of its own" in texts(app)
 
 
 def test_a_strategy_the_dataset_cannot_serve_says_why_and_what_would_work(app):

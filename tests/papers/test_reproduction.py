@@ -301,7 +301,7 @@ def test_the_json_has_a_row_per_cell(tmp_path, capsys):
     assert len(found) == 24
     first = {"paper", "table", "row", "column", "published", "ours", "label", "why"}
     assert first <= set(found[0])
-    assert capsys.readouterr().out.startswith("24 cells: 24 the same here.\n")
+    assert capsys.readouterr().out.startswith("All 24 cells are the same here.\n")
 
 
 @pytest.mark.parametrize(

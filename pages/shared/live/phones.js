@@ -184,6 +184,8 @@ export default function ({ data, setTriggerValue }) {
     panel.setAttribute("aria-label", "Phones that follow");
     document.body.append(panel);
   }
+  // Streamlit tells the theme to its own parts only, and the panel stands beside them.
+  panel.style.colorScheme = getComputedStyle(document.querySelector("main")).colorScheme;
   drawPanel(panel, data, setTriggerValue);
   return () => {
     setTimeout(() => {
