@@ -23,9 +23,9 @@ from ecv_core.figures.palette import (
     palette,
     plain_axis,
 )
-from ecv_core.figures.report.advice import setting_text
 from ecv_core.figures.words import alpha_text, setting_words, titled
 from ecv_core.records.parameters import percent_text
+from ecv_core.stopping import RULES
 
 MOVING_POINT = 0
 """Number of the trace that moves; it is drawn in `zorder`, not in this order."""
@@ -269,7 +269,11 @@ def _add_paper(figure: go.Figure, rows: pd.DataFrame, colours: Palette) -> None:
 
 def _add_answer(figure: go.Figure, answer: Option, colours: Palette) -> None:
     """A ring around the cheapest option, wherever it is; its words stand below all lines."""
-    words = f"{titled(answer.rule)}, {setting_text(answer)}"
+    words = titled(answer.rule)
+    axis = RULES[answer.rule].axis
+    setting = answer.outcome.setting
+    if axis is not None and setting is not None:
+        words += f", {axis.in_words(setting)}"
     figure.add_scatter(
         x=[answer.outcome.cost_percent],
         y=[answer.outcome.mean_difference_percent],
