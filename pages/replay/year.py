@@ -256,9 +256,8 @@ def _in_one_unit(unit: str, *ranges: tuple[float, float]) -> list[str]:
         factor = 1000
         unit = unit.removeprefix("k")
     texts = []
-    for ends in ranges:
-        words = _range_words([factor * end for end in ends])
-        texts.append(f"{words} {unit}")
+    for least, most in ranges:
+        texts.append(f"{_range_words((factor * least, factor * most))} {unit}")
     return texts
 
 

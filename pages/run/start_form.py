@@ -170,7 +170,11 @@ def _words_of_form(error: EcvError, entry: DatasetEntry) -> str:
             text = setting.label + text.removeprefix(setting.name)
     for quoted_id in re.findall("'([a-z][a-z0-9-]*)'", text):
         text = text.replace(f"'{quoted_id}'", f"'{titled(quoted_id)}'")
-    return _ID_IN_SENTENCE.sub(lambda match: titled(match.group()), text)
+    return _ID_IN_SENTENCE.sub(_title_of_match, text)
+
+
+def _title_of_match(match: re.Match[str]) -> str:
+    return titled(match.group())
 
 
 _ID_IN_SENTENCE = re.compile(
