@@ -12,7 +12,7 @@ from ecv_core.dataset.layout import UNITS_A_SECOND, TimeUnit, Unreadable
 from ecv_core.records.arrays import Floats
 
 _WORDS_FOR_MISSING = r"NULL Null null NA <NA> N/A n/a #N/A None none NaN nan NaT \N"
-_MISSING = _WORDS_FOR_MISSING.split()
+WORDS_FOR_MISSING = _WORDS_FOR_MISSING.split()
 """What programs write where an id is missing; an array of Arrow's here would load pandas."""
 _SECONDS_A_DAY = 86400
 _EXCEL_DAYS_TO_1970 = 25569
@@ -47,7 +47,7 @@ def read_ids(values: pa.Array, *, words_are_missing: bool = True) -> pa.Array:
         ids = _decode_and_cut(ids, limits.LONGEST_ID + 1)
     missing = pc.or_(pc.equal(ids, ""), pc.utf8_is_space(ids))
     if words_are_missing:
-        missing = pc.or_(missing, pc.is_in(ids, pa.array(_MISSING)))
+        missing = pc.or_(missing, pc.is_in(ids, pa.array(WORDS_FOR_MISSING)))
     return pc.if_else(missing, pa.scalar(None, pa.string()), ids)
 
 

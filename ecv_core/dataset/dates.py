@@ -29,9 +29,18 @@ _PROGRAMS = (
     ),
     # 01 03, 2018, as Amazon writes it.
     (r"^(\d{1,2})\s+(\d{1,2}),\s*(\d{4})$", r"\3-\1-\2"),
-    # 20180103130509, and without seconds.
-    (r"^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)$", r"\1-\2-\3 \4:\5:\6"),
+    # 20180103130509, with milliseconds, with a dash, without seconds, and with the hour alone.
+    (r"^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(\d{3})$", r"\1-\2-\3 \4:\5:\6.\7"),
+    (r"^(\d{4})(\d\d)(\d\d)-?(\d\d)(\d\d)(\d\d)$", r"\1-\2-\3 \4:\5:\6"),
     (r"^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)$", r"\1-\2-\3 \4:\5"),
+    (r"^(\d{4})(\d\d)(\d\d)(\d\d)$", r"\1-\2-\3 \4"),
+    # 03JAN2018:13:05:09, as SAS writes it, and the day alone.
+    (r"^(\d\d)([A-Za-z]{3})(\d{4})$", r"\3-\2-\1"),
+    (r"^(\d\d)([A-Za-z]{3})(\d{4}):([\d:.]+)$", r"\3-\2-\1 \4"),
+    # 2018-01-03 13:05:09,123, as Python's logs have it.
+    (r"(:\d\d),(\d{3})$", r"\1.\2"),
+    # 2018-01-03T13:05:09+01:00[Europe/Paris], as Java writes it.
+    (r"([+-]\d\d:\d\d|Z)\[[A-Za-z_/]+\]$", r"\1"),
 )
 """Whole forms of programs, and what is written for them, in Arrow's syntax."""
 _ZONES = (
@@ -105,13 +114,14 @@ def _rewrite_year_first(texts: pa.Array, unit: TimeUnit) -> pa.Array:
     if unit in _YEAR_LAST:
         changes.append(_YEAR_LAST[unit])
         changes.extend(_CENTURIES)
-    changes.extend(_AFTER_DATE)
     # The twelve patterns of months take time, so they are only tried on texts with three letters in
     # a row, as every name of a month has; in 'Mär' one of them is an umlaut, U+00E4.
     may_name_month = pc.any(pc.match_substring_regex(texts, r"[A-Za-z\x{e4}]{3}")).as_py()
     if may_name_month:
         for number, name in enumerate(_MONTHS, start=1):
             changes.append((rf"(?i)^(\d{{4}})-{name}-", rf"\1-{number:02}-"))
+    # What stands between the date and the time is seen once the month is a number, too.
+    changes.extend(_AFTER_DATE)
     for pattern, replacement in changes:
         texts = pc.replace_substring_regex(texts, pattern, replacement)
     return texts

@@ -336,6 +336,8 @@ def unwritable_error(error: OSError) -> DatasetError:
 
 _ADDED_BY = "added-by.txt"
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_]|-(?!-)){0,62}")
+_TELLING_ROWS = 10
+"""In fewer rows it is chance that no id comes twice."""
 _DEVICE = re.compile(r"(?i)con|prn|aux|nul|com\d|lpt\d")
 """Names that no file can have on Windows."""
 
@@ -413,7 +415,14 @@ def keep(folder: Path, name: str, *, added_by: str = "") -> About:
 
 def _check_can_be_evaluated(about: About) -> None:
     """Refuse interactions of which nothing could ever be evaluated. Raises: DatasetError."""
-    if about.interactions or about.task or "rating" in about.columns:
+    if about.interactions or about.task:
+        return
+    if about.kept >= _TELLING_ROWS and about.kept == about.raw_users == about.raw_items:
+        raise DatasetError(
+            f"no user and no item of {about.source} comes twice, so nothing can be learnt from it; "
+            "check whether the columns have the right roles"
+        )
+    if "rating" in about.columns:
         return
     way_out = loss_sentence(about.unused, about.rows) or "use a denser or larger file"
     raise DatasetError(

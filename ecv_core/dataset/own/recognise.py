@@ -35,6 +35,7 @@ from ecv_core.dataset.layout import (
 from ecv_core.dataset.own.roles import (
     NEARLY_ALL,
     are_dates,
+    are_lists,
     filled_values,
     guess_roles,
     guess_unit,
@@ -65,6 +66,12 @@ _AGREEING_SHARE = 0.95
 """Of lines that agree without quotation marks at least this share has the usual width."""
 _MOST_NAMED = 20
 """More columns that are not used are counted, not named."""
+_MATRIX_MARKET = "%%MatrixMarket"
+"""How a file of a sparse matrix begins."""
+_MOST_TITLES = 10
+"""So many of the first rows are looked at for the names of columns."""
+_SPARSE_SAMPLE = re.compile(r"[+-]?[\d.]+( \d+(:\d+)?:[+-]?[\d.eE+-]+)+")
+"""A line of libSVM or libFM: what is to be told, and the numbers and values of features."""
 _TELLING_ROWS = 10
 """In fewer rows no guess is given up."""
 _LONGEST_SAMPLE = 100_000
@@ -128,16 +135,42 @@ def recognise_with_layout(plain: PlainFile, layout: Layout) -> Recognised:
 def with_guesses(layout: Layout, rows: Sequence[Row]) -> Recognised:
     """A layout with its columns recognised by name and value. Raises: Unreadable."""
     if len(layout.names) < 2:
-        raise Unreadable(
-            "it has one column, but user and item need two; if its columns are separated by a "
-            "character other than , ; tab | or ::, save it with one of these"
-        )
+        raise Unreadable(_one_column_sentence(list(map("".join, rows))))
     has_names = layout.form is not Form.DELIMITED or layout.header
     roles = guess_roles(layout.names, rows, has_names=has_names)
     # In a file that nobody describes, NULL, NA and the like are taken for missing ids.
     layout = replace(layout, roles=in_order(roles), words_are_missing=True)
     guessed = with_unit(layout, rows)
+    if guessed.missing:
+        _check_no_lists(layout.names, rows)
     return _without_mostly_empty_roles(Recognised(layout=guessed, rows=tuple(rows)))
+
+
+def _one_column_sentence(lines: Sequence[str]) -> str:
+    """Why a file whose lines nothing separates is refused, as half a sentence."""
+    counts = Counter(len(line.split()) for line in lines)
+    usual_count = max(counts.values(), default=0)
+    if usual_count < NEARLY_ALL * len(lines) and are_lists(lines):
+        return _lists_sentence("a line")
+    return (
+        "it has one column, but user and item need two; if its columns are separated by anything "
+        "but , ; tab | :: or one space, save it with one of these"
+    )
+
+
+def _check_no_lists(names: Sequence[str], rows: Sequence[Row]) -> None:
+    """Refuse a table in which a column has lists, such as 'N1 N2'. Raises: Unreadable."""
+    for place, name in enumerate(names):
+        if are_lists([row[place] for row in rows]):
+            raise Unreadable(_lists_sentence(f"'{name}'"))
+
+
+def _lists_sentence(holder: str) -> str:
+    """Why a file with lists where users or items should be is refused, as half a sentence."""
+    return (
+        f"{holder} has lists, but each row must have one user and one item; "
+        "write a line for each entry of the list"
+    )
 
 
 def _without_mostly_empty_roles(recognition: Recognised) -> Recognised:
@@ -276,6 +309,7 @@ def _recognise_delimited(text: str, encoding: str) -> Recognised:
     """How delimited text is to be read: first the lines, then the signs, then the columns."""
     _check_no_markup(text)
     lines = _first_filled_lines(text)
+    _check_no_other_lines(lines)
     # Blank lines above the table are skipped, and so is a line that names the separator.
     skip = _place_of_filled_line(text, skip=0, number=0)
     separator = _separator_in_first_line(lines[0])
@@ -291,7 +325,7 @@ def _recognise_delimited(text: str, encoding: str) -> Recognised:
     # what was settled before.
     layout = replace(layout, quotes=_has_quotes(lines, layout))
     rows = _split_into_fields(lines, layout) or []
-    _check_no_headings(text, rows)
+    _check_no_headings(text, lines, rows)
     title_count = _count_titles(rows)
     if title_count:
         layout = replace(layout, skip=_place_of_filled_line(text, skip, title_count))
@@ -360,23 +394,39 @@ def _usual_width(rows: Sequence[Sequence[str]]) -> _UsualWidth:
     return _UsualWidth(*most_common)
 
 
-def _check_no_headings(text: str, rows: Sequence[Sequence[str]]) -> None:
-    """Refuse a table with headings between its rows, such as '1:'. Raises: Unreadable."""
-    if _usual_width(rows).width < 2 or len(rows[0]) > 1:
-        # The rows have one field, or the first line has several, so that it is no heading.
+def _check_no_headings(text: str, lines: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Refuse a table with headings between its rows, such as '1:' or '17|9'. Raises: Unreadable.
+
+    Args:
+        text: The beginning of the file.
+        lines: The first lines of the table.
+        rows: Their fields.
+    """
+    if len(rows[0]) >= _usual_width(rows).width:
+        # The first line is as wide as the rows, so that it is no heading of them.
         return
-    first_field = rows[0][0]
-    if not _HEADING.fullmatch(first_field.strip()):
-        return
-    headings = []
+    first_line = lines[0].strip()
+    shape = _shape(first_line)
+    is_with_colon = _HEADING.fullmatch(first_line) is not None
+    headings: dict[str, int] = {}
     for number, line in enumerate(_lines_of(text), start=1):
-        if _HEADING.fullmatch(line.strip()):
-            headings.append(f"'{line.strip()}' in line {number:,}")
+        heading = line.strip()
+        is_alike = _shape(heading) == shape or (is_with_colon and _HEADING.fullmatch(heading))
+        # Titles that lie one below the other are no headings.
+        if is_alike and heading not in headings and number - 1 not in headings.values():
+            headings[heading] = number
     if len(headings) > 1:
+        (first, first_number), (second, second_number) = islice(headings.items(), 2)
         raise Unreadable(
-            f"lines such as {headings[0]} and {headings[1]} are headings of the rows below "
+            f"lines such as '{first}' in line {first_number:,} and '{second}' in line "
+            f"{second_number:,} are headings of the rows below "
             "them; put each heading into a column of its rows"
         )
+
+
+def _shape(line: str) -> str:
+    """A line with its numbers as 0, so that 'user 7' and 'user 12' are alike."""
+    return re.sub(r"\d+", "0", line)
 
 
 def _count_titles(rows: Sequence[Sequence[str]]) -> int:
@@ -391,6 +441,11 @@ def _count_titles(rows: Sequence[Sequence[str]]) -> int:
     above_table = 0  # These lines have another width.
     while len(rows[above_table]) != width:
         above_table += 1
+    if rows[0][0].startswith(_MATRIX_MARKET):
+        # The first line below the comments has the numbers of rows, columns and entries.
+        while _is_comment(rows[above_table]):
+            above_table += 1
+        return above_table + 1
     table = rows[above_table:]
     if above_table and _can_be_names(rows[above_table - 1], width) and not _is_named(table):
         # The last of these lines names the columns, and is no title.
@@ -401,8 +456,12 @@ def _count_titles(rows: Sequence[Sequence[str]]) -> int:
 def _count_titles_of_full_width(table: Sequence[Sequence[str]]) -> int:
     """How many of the first rows are titles with as many fields as the rows below the names.
 
-    A spreadsheet fills its titles up with empty fields, and a comment may have commas.
+    A spreadsheet fills its titles up with empty fields, and a comment may have commas. Any row is a
+    title above one that says 'user' and 'item', or other words for columns.
     """
+    for place, row in enumerate(table[:_MOST_TITLES]):
+        if sum(map(is_role_name, row)) > 1 and _is_named(table[place:]):
+            return place
     count = 0
     while count < len(table) - 1 and _may_be_title(table[count]):
         count += 1
@@ -465,6 +524,27 @@ def _check_no_markup(text: str) -> None:
         )
 
 
+def _check_no_other_lines(lines: Sequence[str]) -> None:
+    """Refuse lines of JSON below another line, and those of libSVM. Raises: Unreadable."""
+    json_count = 0
+    sparse_count = 0
+    for line in map(str.strip, lines):
+        if line.startswith(("{", "[")) and line.endswith(("}", "]", "},", "],")):
+            json_count += 1
+        elif _SPARSE_SAMPLE.fullmatch(line):
+            sparse_count += 1
+    if json_count * 2 > len(lines):
+        raise Unreadable(
+            "its lines are JSON, but not all of them are objects; write JSON lines alone, one "
+            'object per line, such as {"user": "ann", "item": "42"}'
+        )
+    if sparse_count * 2 > len(lines):
+        raise Unreadable(
+            "its lines are numbers of features and their values, as libSVM and libFM have them; "
+            "write a column for the user and one for the item"
+        )
+
+
 def _recognise_columns(text: str, layout: Layout) -> Recognised:
     """Columns and first rows of a text that is read so. Raises: Unreadable."""
     if layout.form is not Form.DELIMITED:
@@ -482,8 +562,31 @@ def _recognise_columns(text: str, layout: Layout) -> Recognised:
     width = _usual_width(body).width
     check_limits(columns=width)
     fitting_rows = [tuple(row) for row in body if len(row) == width]
+    _check_names_fit(header, fitting_rows)
     names = _column_names(header, fitting_rows)
     return with_guesses(replace(layout, names=names), fitting_rows[:SAMPLE])
+
+
+def _check_names_fit(header: Sequence[str], rows: Sequence[Row]) -> None:
+    """Refuse rows that have more fields than columns have names. Raises: Unreadable.
+
+    One more is right where R wrote the table, whose names of rows all differ, and any number where
+    every row ends with a separator.
+    """
+    width = len(rows[0])
+    if not header or len(header) >= width or _end_with_separator(rows):
+        return
+    row_names = {row[0] for row in rows}
+    if len(header) == width - 1 and len(row_names) == len(rows):
+        return
+    raise Unreadable(
+        f"its first line names {len(header)} columns, but its rows have {width} fields; put "
+        "texts that have the separator in them between quotation marks, and double those within"
+    )
+
+
+def _end_with_separator(rows: Sequence[Row]) -> bool:
+    return all(row[-1] == "" for row in rows)
 
 
 def _column_names(header: Sequence[str], rows: Sequence[Row]) -> Row:
@@ -497,8 +600,7 @@ def _column_names(header: Sequence[str], rows: Sequence[Row]) -> Row:
     header_names = [name.strip()[:LONGEST_NAME] for name in header]
     # Where every row ends with a separator, its last column is empty and has no name. Otherwise one
     # name less than columns means that R wrote the table: its first column, of row names, has none.
-    rows_end_with_separator = all(row[-1] == "" for row in rows)
-    if len(header_names) == width - 1 and not rows_end_with_separator:
+    if len(header_names) == width - 1 and not _end_with_separator(rows):
         header_names.insert(0, "")
     names = list(default_names(width))
     for place, name in enumerate(header_names[:width]):
@@ -636,7 +738,7 @@ def _recognise_json_lines(text: str, encoding: str) -> Recognised:
     layout = Layout(form=Form.JSON_LINES, names=names, encoding=encoding)
     recognised = with_guesses(layout, rows)
     for name in names:
-        if isinstance(records[0].get(name), list):
+        if any(isinstance(record.get(name), list) for record in records):
             _check_has_users_and_items(recognised, name)
     return recognised
 
@@ -664,12 +766,13 @@ def _check_has_users_and_items(recognised: Recognised, name_of_lists: str) -> No
 
     A column of lists is read as an empty one. Lists elsewhere in the file do no harm.
     """
-    for role, place in recognised.layout.roles:
+    layout = recognised.layout
+    empty_roles = list(layout.missing)
+    for role, place in layout.roles:
         if role in ("user_id", "item_id") and not any(_column(recognised, place)):
-            raise Unreadable(
-                f"'{name_of_lists}' has lists, but each row must have one user and one item; "
-                "write a line for each entry of the list"
-            )
+            empty_roles.append(role)
+    if empty_roles:
+        raise Unreadable(_lists_sentence(f"'{name_of_lists}'"))
 
 
 def first_rows_sentences(recognition: Recognised) -> list[str]:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
+from ecv_core.dataset.columns import WORDS_FOR_MISSING
 from ecv_core.dataset.dates import date_orders
 from ecv_core.dataset.layout import UNITS_A_SECOND, TimeUnit
 
@@ -25,12 +28,13 @@ _NAMES = {
         beerid jokeid courseid episodeid showid postid tweetid adid
     """,
     "rating": """
-        rating ratings score stars overall bookrating userrating vote preference value grade
-        bewertung note weight playcount r
+        rating ratings score stars overall bookrating userrating starrating movierating
+        reviewrating yourrating myscore vote preference value grade bewertung note weight
+        playcount r
     """,
     "timestamp": """
-        timestamp time unixreviewtime ts datetime date createdat eventtime unixtime created when
-        at reviewtime reviewdate orderdate day t invoicedate transactiondate purchasedate
+        timestamp time unixreviewtime ts timems datetime date createdat eventtime unixtime created
+        when at reviewtime reviewdate orderdate day t invoicedate transactiondate purchasedate
         ratingtime datum zeit zeitstempel zeitpunkt kaufdatum bestelldatum timestampms
         eventtimestamp lastupdated
     """,
@@ -49,15 +53,29 @@ _ID_WORDS = {
     "item_id": ("item", "product", "movie", "film", "book", "song", "track", "article", "artist"),
 }
 """Role -> what the name of its column may contain where no name of _NAMES is there."""
+_ID_ENDINGS = (
+    "id",
+    "key",
+    "code",
+    "no",
+    "nr",
+    "number",
+    "ref",
+    "sku",
+    "hash",
+    "md5",
+    "uuid",
+    "index",
+)
+"""How the name of a column of ids ends, beside 'user_age' or 'product_category'."""
 _QUANTITIES = ("quantity", "qty", "menge", "anzahl", "units")
 _TIME_PARTS = ("date", "time", "datum", "zeit")
 
 _DAY = r"(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])"
-_TIME_OF_DAY = r"([01]\d|2[0-3])[0-5]\d([0-5]\d)?"
+_TIME_OF_DAY = r"([01]\d|2[0-3])([0-5]\d([0-5]\d(\d{3})?)?)?"
 _DAY_NUMBER = re.compile(f"{_DAY}({_TIME_OF_DAY})?")
-"""A day as 20180103, or a moment as 201801031305 or 20180103130509."""
+"""A day as 20180103, or a moment, from its hour, 2018010313, to milliseconds, 20180103130509123."""
 _NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d{1,3})?")
-_FRACTION = re.compile(r"[+-]?\d*[.,](\d+)([eE][+-]?\d{1,3})?")
 _UNIX_FROM = 1e8
 _UNIX_TO = 5e9
 """Unix seconds from 1973 to 2128: what a column of times has, and hardly another of numbers."""
@@ -70,6 +88,14 @@ _SCALE = 10
 """No more different numbers than this are a scale of ratings rather than items."""
 _MOST_DECIMALS = 2
 """A rating with more decimals than this is a measurement, such as a latitude."""
+_BY_CHANCE = 0.001
+"""What is less likely than this by chance is none."""
+_PRODUCT_CODE = re.compile(r"B0[0-9A-Z]{8}")
+"""How Amazon names a product; in its ratings of 2018, products come before users."""
+_ISBN = re.compile(r"\d{9}[\dX]")
+"""How it names a book, by its ISBN; the last sign is worked out from the others."""
+_BETWEEN_ENTRIES = re.compile(r"[\s,;|]+")
+_AROUND_LISTS = "[](){}'\" "
 NEARLY_ALL = 0.9
 """More than this share of a column's values decide what it holds; the others are mistakes."""
 _SHORTEST_DATE = 8
@@ -135,19 +161,50 @@ def _with_roles_by_values(
 ) -> dict[str, int]:
     """The roles that names tell, and those that values tell beside these."""
     roles = dict(named_roles)
-    columns_without_role = _columns_without_role(roles, rows, len(names))
-    for role in ("user_id", "item_id"):
-        if role not in roles and columns_without_role:
-            roles[role] = _likeliest_id(role, names, columns_without_role)
-            del columns_without_role[roles[role]]
-    for place, values in columns_without_role.items():
+    columns = _columns_without_role(roles, rows, len(names))
+    for role in _missing_ids(roles):
+        place_by_name = _place_by_part_of_name(role, names, columns)
+        if place_by_name is not None:
+            roles[role] = place_by_name
+            del columns[place_by_name]
+    roles |= _ids_by_values(roles, names, columns, has_names=has_names)
+    items: Values = ()
+    if "item_id" in roles:
+        items = [row[roles["item_id"]].strip() for row in rows]
+    columns = _columns_without_role(roles, rows, len(names))
+    return _with_time_and_rating(roles, columns, items, has_names=has_names)
+
+
+def _with_time_and_rating(
+    other_roles: Mapping[str, int],
+    columns: Mapping[int, Values],
+    items: Values,
+    *,
+    has_names: bool,
+) -> dict[str, int]:
+    """The roles with those of a time and a rating, where no name tells them and values do.
+
+    Where columns have names, a column of ratings would be called so. Numbers decide only where
+    there are no names.
+
+    Args:
+        other_roles: Those of the other columns.
+        columns: The first values of those without a role.
+        items: The item of each row; empty where it is not known.
+        has_names: Whether the names are the file's own.
+    """
+    roles = dict(other_roles)
+    for place, values in columns.items():
         if "timestamp" not in roles and is_time(values):
             roles["timestamp"] = place
-        # Where columns have names, a column of ratings would be called so. Numbers decide only
-        # where there are no names.
-        elif "rating" not in roles and not has_names and _is_rating(values):
+        elif "rating" not in roles and not has_names and _is_rating(values, items):
             roles["rating"] = place
     return roles
+
+
+def _missing_ids(roles: Mapping[str, int]) -> list[str]:
+    """Which of user and item have no column yet."""
+    return [role for role in ("user_id", "item_id") if role not in roles]
 
 
 def _columns_without_role(roles: Mapping[str, int], rows: Rows, width: int) -> dict[int, Values]:
@@ -173,13 +230,25 @@ def roles_by_names(names: Sequence[str], rows: Rows) -> dict[str, int]:
         # The likeliest word comes first, so that its column does too.
         places = [plain_names.index(word) for word in words if word in plain_names]
         if role == "timestamp" and places:
-            places = [_likeliest_time(places, rows)]
-        if places:
-            roles[role] = places[0]
+            roles[role] = _likeliest_time(places, rows)
+        elif places:
+            roles[role] = _first_filled(places, rows)
     if _is_day_of_month(roles.get("timestamp"), plain_names, rows):
         # Without the month, the day of a month tells no order.
         del roles["timestamp"]
     return roles
+
+
+def _first_filled(places: Sequence[int], rows: Rows) -> int:
+    """The first of these columns with a value in most rows; the first of all where none has.
+
+    In Diginetica's files 'userId' is NA for most sessions, and 'sessionId' is not.
+    """
+    for place in places:
+        values = [value for value in filled_values(rows, place) if value not in WORDS_FOR_MISSING]
+        if len(values) * 2 > len(rows):
+            return place
+    return places[0]
 
 
 def _likeliest_time(places: Sequence[int], rows: Rows) -> int:
@@ -251,42 +320,164 @@ def _depth(path: str) -> int:
     return path.count(".")
 
 
-def _likeliest_id(role: str, names: Sequence[str], columns: Mapping[int, Values]) -> int:
-    """The column that is likeliest to hold users or items.
+def _place_by_part_of_name(
+    role: str, names: Sequence[str], columns: Mapping[int, Values]
+) -> int | None:
+    """The column whose name contains a word for users or items; None for none.
 
-    A column whose name contains the word for it comes first, then the first one whose values can
-    be ids, then the first one that holds no dates.
+    Of several it is one whose name ends as those of ids do: not 'user_age' but 'user_hash'.
 
     Args:
         role: 'user_id' or 'item_id'.
         names: The names of all columns.
         columns: Their first values, of those that have no role yet.
     """
+    first_place = None
     for place, values in columns.items():
         plain = plain_name(names[place])
-        if any(part in plain for part in _ID_WORDS[role]) and not _always_changes(values):
+        if not _contains_word(plain, role) or _always_changes(values):
+            continue
+        if plain.endswith((*_ID_ENDINGS, *_ID_WORDS[role])):
             return place
+        if first_place is None and _can_be_ids(role, values):
+            first_place = place
+    return first_place
+
+
+def _contains_word(plain: str, role: str) -> bool:
+    return any(word in plain for word in _ID_WORDS[role])
+
+
+def _ids_by_values(
+    roles: Mapping[str, int],
+    names: Sequence[str],
+    columns: Mapping[int, Values],
+    *,
+    has_names: bool,
+) -> dict[str, int]:
+    """The users or items that no name tells, by the values and the order of columns.
+
+    Args:
+        roles: Those that names tell.
+        names: The names of all columns.
+        columns: The first values of those without a role.
+        has_names: Whether the names are the file's own.
+
+    Returns:
+        Role -> column; a role for which nothing looks like ids is missing.
+    """
+    missing = _missing_ids(roles)
+    candidates = {}
+    for role in missing:
+        candidates[role] = _candidates(role, names, columns, has_names)
+    guesses = _repeated_ids(candidates)
+    user = guesses.get("user_id")
+    has_no_item = "item_id" in missing and "item_id" not in guesses
+    if user is not None and (has_no_item or _is_scale(columns[user])):
+        # What looks like users may be the items of a file that is sorted by them, or their ratings:
+        # no user comes twice in its first rows.
+        del guesses["user_id"]
+    for role in missing:
+        likely_place = guesses.get(role, _place_of_likely_ids(role, guesses, candidates[role]))
+        if likely_place is not None:
+            guesses[role] = likely_place
+    return guesses
+
+
+def _repeated_ids(candidates: Mapping[str, Mapping[int, Values]]) -> dict[str, int]:
+    """Role -> the first of its candidates whose values look like ids and come again."""
+    guesses: dict[str, int] = {}
+    for role, columns in candidates.items():
+        for place, values in columns.items():
+            if place not in guesses.values() and _can_be_ids(role, values):
+                guesses[role] = place
+                break
+    return guesses
+
+
+def _candidates(
+    role: str, names: Sequence[str], columns: Mapping[int, Values], has_names: bool
+) -> dict[int, Values]:
+    """The columns that may be users or items as far as their names tell.
+
+    Beside names, a user who is a number from 1 to 9 is rather the place in an order.
+    """
+    candidates = {}
     for place, values in columns.items():
-        if _can_be_ids(role, values):
-            return place
-    # Nothing looks like ids. People see the guess and can correct it, so some column is taken.
+        is_place_in_order = role == "user_id" and has_names and _is_scale(values)
+        if not (is_place_in_order or _is_of_other_role(role, names[place])):
+            candidates[place] = values
+    return candidates
+
+
+def _place_of_likely_ids(
+    role: str, guesses: Mapping[str, int], columns: Mapping[int, Values]
+) -> int | None:
+    """The likeliest column of ids of those in which all values differ or none does.
+
+    So are the first rows of a file that is sorted by users or by items. Items are looked for behind
+    the users first. Of two scales, the first one may be a few items, and the other their rating.
+
+    Args:
+        role: 'user_id' or 'item_id'.
+        guesses: The columns that are taken already, by role.
+        columns: The first values of those that may be taken.
+    """
+    user = guesses.get("user_id", -1)
+    likely_places = []
+    scales = []
     for place, values in columns.items():
-        if not are_dates(values):
-            return place
-    return next(iter(columns))
+        if place in guesses.values():
+            continue
+        if _may_be_ids(role, values):
+            never_changes = role == "item_id" and _never_changes(values)
+            unlikelihood = (is_time(values), never_changes, _count_up(values))
+            likely_places.append((unlikelihood, place < user, place))
+        elif role == "item_id" and _is_scale(values):
+            scales.append(place)
+    if likely_places:
+        *_, place = min(likely_places)
+        return place
+    if len(scales) > 1:
+        return scales[0]
+    return None
+
+
+def _is_of_other_role(role: str, name: str) -> bool:
+    """Whether the name of a column contains a word for items where users are looked for."""
+    other_role = {"user_id": "item_id", "item_id": "user_id"}[role]
+    plain = plain_name(name)
+    return _contains_word(plain, other_role) and not _contains_word(plain, role)
 
 
 def _can_be_ids(role: str, values: Values) -> bool:
     """Whether values are what ids of users or items look like.
 
-    Decimals are measurements, a number for each row counts rows, and few different numbers are a
-    scale. Of a file that is sorted by users all the first rows may have the same user.
+    A number for each row counts rows. Of a file that is sorted by users all the first rows may have
+    the same user.
     """
     if role == "item_id" and _never_changes(values):
         return False
-    if are_dates(values) or _have_decimals(values) or _always_changes(values):
+    return not _always_changes(values) and _may_be_ids(role, values)
+
+
+def _may_be_ids(role: str, values: Values) -> bool:
+    """Whether values may be ids, also if all of them differ or none does.
+
+    Decimals are measurements, and few different numbers are a scale. In very few rows all but dates
+    may be ids.
+    """
+    if not any(values) or are_dates(values):
         return False
-    return role == "user_id" or not _is_scale(values)
+    if len(values) < _TELLING:
+        return True
+    if all(map(_DAY_NUMBER.fullmatch, values)):  # The numbers are days, such as 20180103.
+        return False
+    if _have_decimals(values) or are_lists(values):
+        return False
+    if role == "item_id":
+        return not _is_scale(values)
+    return not _are_product_codes(values)
 
 
 def _always_changes(values: Values) -> bool:
@@ -299,18 +490,86 @@ def _never_changes(values: Values) -> bool:
     return len(values) >= _TELLING and len(set(values)) == 1
 
 
+def _count_up(values: Values) -> bool:
+    """Whether each value is the number after that of the row before, as numbers of rows are."""
+    if not all(map(str.isdecimal, values)):
+        return False
+    numbers = list(map(int, values))
+    return numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+
+
+def are_lists(values: Values) -> bool:
+    """Whether most of the values are several ids in a row, such as 'N1 N2' or '[1, 2]'.
+
+    Each entry has a digit, as words of a title mostly have not.
+    """
+    list_count = 0
+    for value in values:
+        entries = _BETWEEN_ENTRIES.split(value.strip(_AROUND_LISTS))
+        if len(entries) > 1 and all(map(_has_digit, entries)):
+            list_count += 1
+    return list_count * 2 > len(values)
+
+
+def _has_digit(text: str) -> bool:
+    return any(map(str.isdecimal, text))
+
+
+def _are_product_codes(values: Values) -> bool:
+    """Whether nearly all values are what Amazon calls its products."""
+    code_count = 0
+    for value in values:
+        if _PRODUCT_CODE.fullmatch(value) or _is_isbn(value):
+            code_count += 1
+    return code_count > NEARLY_ALL * len(values)
+
+
+def _is_isbn(value: str) -> bool:
+    """Whether the last of ten signs is that which the nine digits before it give."""
+    if not _ISBN.fullmatch(value):
+        return False
+    weighted = 0
+    for place, digit in enumerate(value[:9], start=1):
+        weighted += place * int(digit)
+    return value[9] == "0123456789X"[weighted % 11]
+
+
+def _describes_items(values: Values, items: Values) -> bool:
+    """Whether values are the same in all rows of an item, as its category is, and not by chance."""
+    value_of_item: dict[str, str] = {}
+    repeated_count = 0
+    for item, value in zip(items, values, strict=False):
+        if item in value_of_item:
+            repeated_count += 1
+            if value_of_item[item] != value:
+                return False
+        value_of_item[item] = value
+    share_alike = 0.0  # So often two rows have the same value whatever their items are.
+    for count in Counter(values).values():
+        share_alike += (count / len(values)) ** 2
+    return share_alike**repeated_count < _BY_CHANCE
+
+
 def _have_decimals(values: Values) -> bool:
-    """Whether most of the values are numbers with decimals."""
-    decimals = len(list(filter(_FRACTION.fullmatch, values)))
-    return decimals * 2 > len(values)
+    """Whether more than a few of the values are numbers with decimals; '7.0' has none."""
+    decimal_count = 0
+    for value in values:
+        if is_number(value) and not _number(value).is_integer():
+            decimal_count += 1
+    return decimal_count > (1 - NEARLY_ALL) * len(values)
 
 
 def _is_scale(values: Values) -> bool:
-    """Whether these are the same few numbers again and again."""
+    """Whether these are the same few numbers again and again.
+
+    Of a file that is sorted by items, all rows of the first one come first, then those of the next.
+    """
     different_values = set(values)
     if len(values) < _TELLING * _SCALE or len(different_values) > _SCALE:
         return False
-    return all(map(is_number, different_values))
+    change_count = sum(value != next_value for value, next_value in pairwise(values))
+    is_sorted = change_count < len(different_values)
+    return not is_sorted and all(map(is_number, different_values))
 
 
 def guess_unit(values: Values, name: str = "") -> TimeUnit:
@@ -374,25 +633,30 @@ def are_dates(values: Values) -> bool:
     return len(texts) > nearly_all and date_orders(texts).date_count > nearly_all
 
 
-def _is_rating(values: Values) -> bool:
+def _is_rating(values: Values, items: Values) -> bool:
     """Whether values are few numbers on a grid, and neither the same in every row nor row numbers.
 
     Where every row has another value, only those with decimals may be ratings, as Jester's are.
+    What is the same in all rows of an item describes it.
+
+    Args:
+        values: The first ones of a column.
+        items: The item of each of these rows; empty where it is not known.
     """
     different_values = {value for value in values if value}
     if not different_values or len(different_values) > _FEW or _never_changes(values):
         return False
     if _always_changes(values) and all(map(str.isdecimal, different_values)):
         return False
-    return all(map(_can_be_rating, different_values))
+    return all(map(_can_be_rating, different_values)) and not _describes_items(values, items)
 
 
 def _can_be_rating(value: str) -> bool:
     """Whether a value is a number up to 100, with few decimals."""
-    if not is_number(value) or abs(_number(value)) > 100:
+    if not is_number(value):
         return False
-    fraction = _FRACTION.fullmatch(value)
-    return fraction is None or len(fraction.group(1)) <= _MOST_DECIMALS
+    number = _number(value)
+    return abs(number) <= 100 and number == round(number, _MOST_DECIMALS)
 
 
 def _number(text: str) -> float:

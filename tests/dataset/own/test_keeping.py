@@ -146,6 +146,14 @@ def test_what_nothing_could_be_done_with_is_not_kept(tmp_path: Path):
     assert make_spec(dataset="thin", algorithm="bias", k=2).metric == "rmse"
 
 
+@pytest.mark.usefixtures("data_folder")
+def test_rows_that_share_no_user_and_no_item_are_not_kept(tmp_path: Path):
+    films = tmp_path / "films.csv"
+    films.write_text("user,item,rating\n" + "".join(f"a{n},x{n},{n % 5}\n" for n in range(10)))
+    with pytest.raises(DatasetError, match="no user and no item of films"):
+        add("films", films)
+
+
 @pytest.mark.parametrize("damage", ["", "[]", "{}", '{"sha256": 3}', "[" * 99_999, '{"rows": "x"}'])
 @pytest.mark.usefixtures("data_folder")
 def test_a_dataset_whose_description_is_damaged_still_is_one(source: Path, damage: str):

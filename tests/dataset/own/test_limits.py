@@ -65,6 +65,28 @@ REFUSED = {
     "old workbook": (b"\xd0\xcf\x11\xe0" + b"\0" * 99, "an Excel or Word file; save the sheet as"),
     "web page": (b"<!doctype html><p>404</p>", "a web page or XML"),
     "JSON list": (b'[{"user": 1, "item": 2}]', "one JSON list; write JSON lines"),
+    "JSON below a title": (
+        b'# mine\n{"user": 1}\n{"user": 2}\n',
+        "its lines are JSON, but not all",
+    ),
+    "libSVM": (b"4 17:1 1009:1\n5 18:1 1010:1\n", "as libSVM and libFM have them"),
+    "headings of numbers": (
+        b"17|4\n5\t90\n6\t50\n7\t50\n8\t70\n18|1\n5\t80\n",
+        "'17|2' in line 1 and '18|1'",
+    ),
+    "headings of words": (
+        b"user 7\n5,90\n6,50\nuser 12\n5,80\n",
+        "'user 7' in line 1 and 'user 12'",
+    ),
+    "items in a row": (b"0 5 6\n1 7\n2 5 8 9\n" * 5, "a line has lists"),
+    "a field of items": (
+        b"".join(b"%d\tN%d N%d\n" % (user // 3, user, user + 1) for user in range(12)),
+        "'column 2' has lists",
+    ),
+    "commas in titles": (
+        b"user,item,title,stars\nann,x,one\\, two,4\nann,y,a\\, b,5\n",
+        "names 4 columns, but its rows have 5 fields",
+    ),
     "broken JSON": (b'{"user": \n{"item"\n', "none of its first lines is an object"),
     "gz in gz": (gzip.compress(gzip.compress(ROW)), "it is packed twice"),
     "zip in gz": (gzip.compress(archive(**{"a.csv": ROW})), "it is packed twice"),

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from ecv_core.dataset.layout import Form, TimeUnit
+from ecv_core.dataset.losses import REPEATED
 from ecv_core.dataset.own.recognise import first_rows_sentences, recognise
 from ecv_core.dataset.own.roles import guess_roles, guess_unit, plain_name
 from ecv_core.dataset.plain import no_report, plain_file
@@ -106,6 +107,9 @@ def test_a_date_before_the_ids_is_not_taken_for_one(read):
         ("1700000000123456789", TimeUnit.NANOSECONDS, 1700000000),
         ("20231114221320", TimeUnit.ISO, 1700000000),
         ("202311142213", TimeUnit.ISO, 1699999980),
+        ("2023111422", TimeUnit.ISO, 1699999200),  # no Unix time: it would be one of 2034
+        ("20231114221320123", TimeUnit.ISO, 1700000000),
+        ("20231114-221320", TimeUnit.ISO, 1700000000),
         ("2023-11-14", TimeUnit.ISO, 1699920000),
         ("2023-11-14T22:13:20Z", TimeUnit.ISO, 1700000000),
         ("2023-11-14 22:13:20 UTC", TimeUnit.ISO, 1700000000),
@@ -146,6 +150,11 @@ AT_16_37 = JAN_22 + 59820
         ("2023-01-22 17:37 CET", TimeUnit.ISO, AT_16_37),
         ("22/Jan/2023:16:37:00 +0000", TimeUnit.ISO, AT_16_37),  # as web servers
         ("01 22, 2023", TimeUnit.ISO, JAN_22),  # as Amazon
+        ("22JAN2023", TimeUnit.ISO, JAN_22),  # as SAS
+        ("22JAN2023:16:37:00", TimeUnit.ISO, AT_16_37),
+        ("2023-01-22 16:37:00,123", TimeUnit.ISO, AT_16_37),  # as Python's logs
+        ("2023-01-22T17:37:00+01:00[Europe/Paris]", TimeUnit.ISO, AT_16_37),  # as Java
+        ("22 Jan 2023, 16:37", TimeUnit.ISO, AT_16_37),  # as Last.fm
         ("22-Jan-23", TimeUnit.ISO, JAN_22),
         ("22-JAN-23 04:37:00 PM", TimeUnit.ISO, AT_16_37),
         ("31-Dec-70", TimeUnit.ISO, 364 * 86400),
@@ -203,6 +212,78 @@ def test_row_numbers_of_a_small_file_are_no_ratings(first):
     assert roles_of([numbers, USERS, ITEMS, stars]) == expected
 
 
+def test_a_file_that_is_sorted_by_items_has_its_users_first():
+    users = [number * 37 % 1009 for number in range(100)]
+    stars = [number % 5 + 1 for number in range(100)]
+    seconds = [1_000_000_000 + number for number in range(100)]
+    expected = {"user_id": 1, "item_id": 2, "rating": 3, "timestamp": 4}
+    assert roles_of([users, [7] * 100, stars, seconds]) == expected
+    two_items = [number // 50 for number in range(100)]
+    assert roles_of([users, two_items, stars, seconds]) == expected
+
+
+def test_a_file_that_is_sorted_by_users_has_its_items_behind_them():
+    items = [number * 37 % 1009 for number in range(100)]
+    stars = [number % 5 + 1 for number in range(100)]
+    row_numbers = range(100)
+    expected = {"user_id": 2, "item_id": 3, "rating": 4}
+    assert roles_of([row_numbers, [7] * 100, items, stars]) == expected
+    assert roles_of([["", ""] * 50, [7] * 100, items, stars]) == expected
+
+
+def test_one_scale_is_a_rating_and_no_item():
+    stars = [number % 5 + 1 for number in range(100)]
+    dates = ["2020-01-01"] * 100
+    assert roles_of([USERS, stars, dates]) == {"user_id": 1, "rating": 2, "timestamp": 3}
+
+
+def test_what_is_the_same_in_all_rows_of_an_item_is_no_rating():
+    kinds = [number % 13 % 4 for number in range(100)]
+    stars = [number % 5 + 1 for number in range(100)]
+    assert roles_of([USERS, ITEMS, kinds, stars]) == {"user_id": 1, "item_id": 2, "rating": 4}
+
+
+@pytest.mark.parametrize("product", ["B0001{:02}ABC", "{}"])
+def test_products_of_amazon_are_no_users(product):
+    books = ["0306406152", "0131103628", "020161622X"]  # each ends as its other digits say
+    products = []
+    for number in range(100):
+        products.append(product.format(number % 3 if "B" in product else books[number % 3]))
+    users = [f"A{number // 5:013}" for number in range(100)]
+    assert roles_of([products, users]) == {"user_id": 2, "item_id": 1}
+
+
+def test_stars_are_no_users_where_each_user_comes_once():
+    users = [f"A{number:013}" for number in range(100)]
+    products = [f"B0001{number // 40:02}ABC" for number in range(100)]
+    stars = [number % 5 + 1 for number in range(100)]
+    assert roles_of([users, products, stars]) == {"user_id": 1, "item_id": 2, "rating": 3}
+
+
+def test_whole_numbers_with_a_point_are_ids():
+    floats = [f"{number // 5}.0e+00" for number in range(100)]
+    assert roles_of([floats, ITEMS]) == {"user_id": 1, "item_id": 2}
+
+
+def test_of_two_names_that_tell_a_role_that_of_a_filled_column_counts(read):
+    rows = "".join(f"s{n % 4};{'NA' if n % 5 else 'u1'};i{n % 3}\n" for n in range(20))
+    layout, reading = read("sessionId;userId;itemId\n" + rows)
+    assert named(layout) == {"user_id": "sessionId", "item_id": "itemId"}
+    assert reading.unused == {REPEATED: 8}  # of 20 rows, 4 sessions with 3 items each stay
+
+
+def test_a_name_that_ends_as_those_of_ids_do_comes_before_others(read):
+    rows = "".join(f"{n % 2},m{n % 3},k{n % 2},f{n % 4}\n" for n in range(12))
+    layout, _ = read("user_age,user_hash,movie_genre,movie_no\n" + rows)
+    assert named(layout) == {"user_id": "user_hash", "item_id": "movie_no"}
+
+
+def test_the_place_in_an_order_is_no_user(read):
+    rows = "".join(f"{n // 9},p{n % 31},{n % 9 + 1}\n" for n in range(108))
+    with pytest.raises(DatasetError, match="looks like a user"):
+        read("order_id,product_id,add_to_cart_order\n" + rows)
+
+
 def test_a_name_that_contains_user_or_item_tells(read):
     rows = "".join(f"{number},u{number % 3},i{number % 4}\n" for number in range(12))
     layout, _ = read("key,USER_MD5,movie_code\n" + rows)
@@ -228,6 +309,21 @@ def test_names_before_a_column_without_one_stay_names(read):
     layout, reading = read("user,item,\nann,x,good\nbob,y,\ncid,z,bad\n")
     assert named(layout) == {"user_id": "user", "item_id": "item"}
     assert len(rows_of(reading)) == 3
+
+
+def test_a_title_of_as_many_words_as_columns_is_none_of_their_names(read):
+    rows = "".join(f"u{number % 3},i{number % 4},{number % 5}\n" for number in range(12))
+    layout, reading = read(f"Report,Ratings,2024\nuser,item,rating\n{rows}")
+    assert layout.names == ("user", "item", "rating")
+    assert reading.rows == 12
+
+
+def test_the_sizes_of_a_sparse_matrix_are_no_row(read):
+    rows = "".join(f"{number % 5 + 1} {number + 1} 5\n" for number in range(20))
+    text = f"%%MatrixMarket matrix coordinate integer general\n%\n5 20 20\n{rows}"
+    _, reading = read(text)
+    assert reading.rows == 20
+    assert rows_of(reading)[0][:2] == ("1", "1")
 
 
 @pytest.mark.parametrize(
