@@ -75,9 +75,9 @@ class RunActions:
 
     def go_on_refusal(self, run: RunRecord) -> str | None:
         """Why somebody may not go on with a run now, in one sentence; None where they may."""
-        why = refusal(Action.GO_ON, self.actor, run.started_by)
-        if why is not None or self.limits is None:
-            return why
+        reason = refusal(Action.GO_ON, self.actor, run.started_by)
+        if reason is not None or self.limits is None:
+            return reason
         seconds_of_cut_off_folds = lost_seconds(self._store, [run.run_id])[run.run_id]
         if run.spent_seconds + seconds_of_cut_off_folds >= self.limits.seconds:
             return f"a run may take {self.limits.seconds} s here, and this run has taken that long"
@@ -87,9 +87,9 @@ class RunActions:
         """Why so many runs, or one of these, are beyond this person's limits; None without."""
         if self.limits is None:
             return None
-        why = run_refusal(self.limits, specs)
-        if why is not None:
-            return why
+        reason = run_refusal(self.limits, specs)
+        if reason is not None:
+            return reason
         return self.limits.quota.refusal(used_by(self._store, self.actor.id), len(specs))
 
     def _check(self, action: Action, *run_ids: str) -> None:
@@ -235,9 +235,9 @@ class RunActions:
 def run_refusal(limits: Limits, specs: Sequence[RunSpec]) -> str | None:
     """Why a visitor may not run one of these, whatever else is going on; None where they may."""
     for spec in specs:
-        why = _algorithm_refusal(limits, spec) or _dataset_refusal(limits, spec.dataset)
-        if why is not None:
-            return why
+        reason = _algorithm_refusal(limits, spec) or _dataset_refusal(limits, spec.dataset)
+        if reason is not None:
+            return reason
     return None
 
 

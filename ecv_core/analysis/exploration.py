@@ -79,11 +79,12 @@ def _orders_and_setting(scores: Scores, rule: SetRule) -> tuple[exact.Orders, fl
     # gives a threshold for each step, and stops there if its setting, `steps.setting`, is at least
     # that.
     steps = rule.steps(sets_for_rule)
-    if steps.means is not None:  # the rule's own estimates of the k-fold mean
+    if steps.means is not None:  # The rule has its own estimates of the k-fold mean.
         subsets = subsets.with_means(steps.means)
     orders = exact.Orders(
         subsets,
-        steps.half_widths,  # one for each set, at the confidence of the rule's own interval
+        # There is one for each set, at the confidence of the rule's own interval.
+        steps.half_widths,
         steps.threshold_of_step,
         earliest_stop=first_stop(rule),
         costs=scores.costs,

@@ -98,7 +98,7 @@ def _ties(sizes: Floats, rounding: Floats) -> Floats:
     tie = 0
     least_of_tie = -math.inf
     rounding_of_least = 0.0
-    for pair in np.argsort(sizes).tolist():  # the numbers of the pairs, from the least size on
+    for pair in np.argsort(sizes).tolist():  # The pairs come from the least size on.
         # Compared with the least of the tie: with its last one, sizes far apart could be one tie.
         if sizes[pair] - least_of_tie > max(rounding_of_least, rounding[pair]):
             tie += 1
@@ -178,11 +178,13 @@ def friedman(scores: ArrayLike) -> RankTest:
     datasets, learners = values.shape
     if not np.isfinite(values).all():
         raise InputError("Friedman's test needs a finite score of each learner on each dataset")
-    ranks = mean_ranks(values)  # of each dataset, where means that only rounding keeps apart tie
+    # Each dataset ranks the learners; means that only rounding keeps apart tie.
+    ranks = mean_ranks(values)
     ranks_over_datasets = ranks.mean(axis=0)
     statistic = 0.0
     p = 1.0
-    if np.ptp(ranks_over_datasets) > 0:  # else the statistic is 0, where scipy may divide 0 by 0
+    # Equal ranks have the statistic 0, where scipy may divide 0 by 0.
+    if np.ptp(ranks_over_datasets) > 0:
         outcome = scipy.stats.friedmanchisquare(*ranks.T)
         statistic = float(outcome.statistic)
         p = float(outcome.pvalue)

@@ -66,7 +66,7 @@ class Gate:
         margin = f"{self.margin:.4g}"
         if self.baseline_mean:
             margin += f", {percent_text(self.margin / abs(self.baseline_mean))} of the baseline"
-        scored_unit = self.of  # such as users
+        scored_unit = self.of  # It is a word such as 'users'.
         data = f"new {scored_unit}"
         if scored_unit == "folds":
             data = "new data (from the fold scores alone)"
@@ -215,7 +215,7 @@ def margin_of(margin: float | str | None, baseline: ArrayLike) -> float:
     try:
         number = float(text.removesuffix("%"))
     except ValueError:
-        number = -1.0  # refused below with all other negative numbers
+        number = -1.0  # It is refused below with all other negative numbers.
     if not 0 <= number < math.inf:
         raise InputError(
             f"'{margin}' is not a margin; give a number of at least 0, or a share such as '1%'"

@@ -48,7 +48,7 @@ def pair_signs(scores: ArrayLike, *, higher_is_better: bool = True) -> Floats:
         values = -values
     count = len(values)
     rounding = _RELATIVE_ROUNDING * np.abs(values)
-    signs = np.empty((math.comb(count, 2), *values.shape[1:]))  # shape (pairs, ...)
+    signs = np.empty((math.comb(count, 2), *values.shape[1:]))  # It has the shape (pairs, ...).
     end = 0
     for first in range(count - 1):
         # The pairs of this algorithm with every later one lie together.
@@ -56,7 +56,8 @@ def pair_signs(scores: ArrayLike, *, higher_is_better: bool = True) -> Floats:
         end += count - 1 - first
         difference = values[first] - values[first + 1 :]
         differs = np.abs(difference) > np.maximum(rounding[first], rounding[first + 1 :])
-        np.multiply(np.sign(difference), differs, out=signs[start:end])  # 0 where none is ahead
+        # A sign is 0 where none is ahead.
+        np.multiply(np.sign(difference), differs, out=signs[start:end])
     return np.moveaxis(signs + 0.0, 0, -1)  # to add 0 makes a plain zero of each minus zero
 
 
@@ -76,8 +77,8 @@ def mean_ranks(scores: ArrayLike, *, higher_is_better: bool = True) -> Floats:
 
 def ranks_of(signs: Floats, count: int) -> Floats:
     """Ranks of `count` algorithms from their `pair_signs`; shape (..., algorithms)."""
-    # All begin in the middle. Each pair moves the one who is ahead up by half a rank, and the other
-    # one down.
+    # All begin in the middle of the ranks. Each pair moves the one who is ahead up by half a rank,
+    # and the other one down.
     ranks = np.full((*signs.shape[:-1], count), (count + 1) / 2)
     for pair, (first, second) in enumerate(combinations(range(count), 2)):
         ranks[..., first] -= signs[..., pair] / 2

@@ -77,7 +77,7 @@ def parse_score_texts(table: pa.Table, *, is_delimited: bool) -> ParsedScores:
     for index, name in enumerate(table.column_names):
         if not is_text(table, name) or name in label_columns or names_row_numbers(name):
             continue
-        if _PARAMETERS.fullmatch(name):  # such as '1,2' of n-grams, which is no 1.2
+        if _PARAMETERS.fullmatch(name):  # A parameter such as '1,2' of n-grams is no 1.2.
             continue
         texts = texts_of(table, name)
         cells = _parse_column(texts, is_delimited=is_delimited, has_points=has_points)

@@ -222,7 +222,7 @@ def is_spread(name: str, names: Iterable[str]) -> bool:
     words = words_of(name)
     if len(words) < 2 or words[-1] not in _SPREADS:
         return False
-    if metric_named(name) is not None:  # as in 'test-rmse-std'
+    if metric_named(name) is not None:  # An example is 'test-rmse-std'.
         return True
     measured = words[:-1]
     return any(words_of(other)[:-1] == measured for other in names if other != name)
@@ -258,7 +258,7 @@ def is_end_of_range(name: str) -> bool:
 def is_summary(label: str) -> bool:
     """Whether a row or a column is a summary of folds, and so no fold: 'Mean', 'Std. dev.'."""
     if re.fullmatch(r"\d+(\.\d+)? ?%", label.strip()):
-        return True  # a quantile, as pandas' `describe` writes it
+        return True  # It is a quantile, as pandas' `describe` writes it.
     return _consists_of(words_of(label), _SPREADS | _CENTRES, _SUMMARY_FILLERS)
 
 
@@ -366,7 +366,7 @@ def _chance_of_share(score: float, others: Floats) -> float:
     """
     count_of_others = _count_of_samples(others)
     count = _count_of_samples(np.append(others, score))
-    if count == 0 or count_of_others == 0:  # no shares of few samples
+    if count == 0 or count_of_others == 0:  # The scores are no shares of few samples.
         return 0
     # A mean of shares looks like a share of more samples than each of them. The score of a fold
     # looks like that too if every other score happens to be a share of fewer samples, as 15 of 30

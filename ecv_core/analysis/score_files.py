@@ -24,7 +24,7 @@ from ecv_core.analysis.score_rows import (
     rows_of_long,
 )
 from ecv_core.analysis.score_searches import check_not_only_means, is_search, rows_of_search
-from ecv_core.analysis.score_tables import SHOWN, RowLabels, table_of
+from ecv_core.analysis.score_tables import LONGEST_NAME, RowLabels, table_of
 from ecv_core.analysis.score_wide import rows_of_wide
 from ecv_core.evaluation.directions import NamedMetric, metric_named, same_metric
 from ecv_core.records.arrays import Floats, Indices, Mask
@@ -152,13 +152,13 @@ def with_varying_scores(scores: ScoreFile, file: str) -> ScoreFile:
             f"first {MAX_K}"
         )
     constant = []
-    kept = []
+    varying = []
     for contender in scores.contenders:
         if np.all(contender.folds == contender.folds[0]):
             constant.append(contender.name)
         else:
-            kept.append(contender)
-    if not kept:
+            varying.append(contender)
+    if not varying:
         first = scores.contenders[0]
         raise InputError(
             f"all scores of '{first.name}' in {file} are {first.folds[0]:g}; folds that never "
@@ -167,7 +167,9 @@ def with_varying_scores(scores: ScoreFile, file: str) -> ScoreFile:
     if not constant:
         return scores
     sentence = f"Left out: {listed(constant)} (scores that never differ)."
-    return replace(scores, contenders=tuple(kept), left_out=f"{scores.left_out} {sentence}".strip())
+    return replace(
+        scores, contenders=tuple(varying), left_out=f"{scores.left_out} {sentence}".strip()
+    )
 
 
 def _read_contenders(path: Path, metric: str | None) -> ScoreFile:
@@ -445,13 +447,13 @@ def _contenders(labels: dict[str, RowLabels], row_scores: Floats, file: str) -> 
 
 
 def _check_names(names: Sequence[str], file: str) -> None:
-    """Refuse names that are the same, or are once they are cut to SHOWN characters."""
+    """Refuse names that are the same, or are once they are cut to LONGEST_NAME characters."""
     for name, count in Counter(names).items():
-        if count > 1 and len(name) < SHOWN:
+        if count > 1 and len(name) < LONGEST_NAME:
             raise InputError(f"{file} has two contenders called '{name}'; keep one, or rename one")
         if count > 1:
             raise InputError(
-                f"{file} has two contenders whose names begin with '{name}'; only {SHOWN} "
+                f"{file} has two contenders whose names begin with '{name}'; only {LONGEST_NAME} "
                 "characters of a name are kept, so let them differ there"
             )
 
@@ -462,14 +464,15 @@ def _check_finite(labels: Mapping[str, RowLabels], row_scores: Floats, file: str
     if finite.all():
         return
     row = int(np.argmin(finite))
-    whose = ""
+    of_user = ""
     way_out = "this contender, or this fold of every contender"
     if USER in labels:
-        whose = f" of user {_label(labels, USER, row)}"
+        of_user = f" of user {_label(labels, USER, row)}"
         way_out = "the users that have nothing held out, in every contender"
     raise InputError(
         f"in {file}, fold {_label(labels, 'fold', row)} of '{_label(labels, 'contender', row)}' "
-        f"has the score {row_scores[row]}{whose}, which is not a finite number; leave out {way_out}"
+        f"has the score {row_scores[row]}{of_user}, which is not a finite number; leave out "
+        f"{way_out}"
     )
 
 

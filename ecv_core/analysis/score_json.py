@@ -99,7 +99,7 @@ def _rows_of_objects(objects: Mapping[str, Row]) -> Sequence[Row]:
         objects = {
             number: {name: column[number] for name, column in objects.items()} for number in numbers
         }
-    if not _keys_are_folds(objects):  # but contenders
+    if not _keys_are_folds(objects):  # The keys are contenders then.
         for name, scores in _by_contender(objects).items():
             rows += _rows_of_contender(name, scores)
         return rows
@@ -152,7 +152,7 @@ def _keys_are_folds(objects: Mapping[str, Row]) -> bool:
 def _rows_of_contender(name: str, scores: Mapping[str, Any]) -> Sequence[Row]:
     """One row with a score for each fold, or a row per fold with a score of each metric."""
     by_metric = all(isinstance(fold_scores, list) for fold_scores in scores.values())
-    if not by_metric:  # but by fold: {"fold 1": 0.31, "fold 2": 0.33}
+    if not by_metric:  # They are by fold then: {"fold 1": 0.31, "fold 2": 0.33}.
         return [{"contender": name, **scores}]
     rows = []
     for fold, scores_of_fold in enumerate(_rows_of_columns(scores), start=1):

@@ -318,7 +318,7 @@ def _with_texts_as_numbers(table: pa.Table, column: str) -> pa.Table:
         return table
     try:
         numbers = table[column].cast(pa.float64())
-    except pa.ArrowException:  # a text that is no number: the column stays as it is
+    except pa.ArrowException:  # Some text is no number, so the column stays as it is.
         return table
     return table.set_column(table.column_names.index(column), column, numbers)
 
@@ -401,7 +401,8 @@ def rows_of_one_metric(
     for column in columns:
         if not names_metrics(column) or not is_text(table, column):
             continue
-        from pyarrow import compute  # here, as most files need none of what it loads
+        # It is imported here, as most files need none of what it loads.
+        from pyarrow import compute
 
         metrics = [str(name) for name in compute.unique(table[column]).to_pylist()]
         chosen = chosen_metric(metrics, metric, file)

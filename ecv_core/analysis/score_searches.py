@@ -18,7 +18,7 @@ from ecv_core.analysis.score_rows import (
     left_out_words,
 )
 from ecv_core.analysis.score_tables import (
-    SHOWN,
+    LONGEST_NAME,
     distinct_labels,
     labels_of_cells,
     numbers_of,
@@ -50,7 +50,7 @@ def check_not_only_means(names: Sequence[str], file: str) -> None:
     Raises:
         InputError.
     """
-    if "params" not in names:  # the column of a search's candidates
+    if "params" not in names:  # This is the column of a search's candidates.
         return
     for name in names:
         if name.startswith("mean_test_"):
@@ -75,7 +75,8 @@ def rows_of_search(table: pa.Table, file: str, metric: str | None) -> ScoreRows:
     """
     last_iteration = _without_earlier_iterations(table)
     table = last_iteration.table
-    fold_columns: dict[str, dict[str, str]] = {}  # metric -> fold -> column
+    # For each metric and fold, this has the name of their column.
+    fold_columns: dict[str, dict[str, str]] = {}
     for name in table.column_names:
         match = _SCORE.fullmatch(name)
         if match:
@@ -100,7 +101,7 @@ def rows_of_search(table: pa.Table, file: str, metric: str | None) -> ScoreRows:
     return ScoreRows(
         labels={"contender": by_candidate, "fold": by_fold},
         scores=np.concatenate(scores),
-        metric=f"test_{chosen}",  # as the search calls it, which keeps scores of training too
+        metric=f"test_{chosen}",  # The search calls it so, as it keeps scores of training too.
         clues=clues,
         left_out=left_out,
     )
@@ -145,9 +146,10 @@ def names_by_parameters(table: pa.Table, prefix: str) -> list[str]:
     for row, params in enumerate(candidates):
         words = [f"{name}={params[name]}" for name in differing_parameters if name in params]
         name = ",".join(words) or f"candidate {row + 1}"
-        if len(name) > SHOWN:  # two may differ in what is cut off, so each has its number
+        # Two candidates may differ only in what is cut off, so each of these names has a number.
+        if len(name) > LONGEST_NAME:
             name = f"{row + 1}: {name}"
-        names.append(name[:SHOWN])
+        names.append(name[:LONGEST_NAME])
     return names
 
 
@@ -167,7 +169,7 @@ def _params_of_candidates(table: pa.Table, prefix: str) -> list[Params]:
     """The parameters of each candidate: of the column 'params', else of those of each parameter."""
     if "params" in table.column_names:
         parsed = [_parsed_params(text) for text in texts_of(table, "params")]
-        if all(parsed):  # none is empty, as where a text cannot be parsed
+        if all(parsed):  # A text that cannot be parsed would give an empty one.
             return parsed
     candidates: list[Params] = [{} for _ in range(len(table))]
     for column in table.column_names:

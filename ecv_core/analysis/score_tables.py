@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 COLUMNS = ("contender", "fold", "score")
-SHOWN = 60
+LONGEST_NAME = 60
 """Characters of a name that are kept."""
 _GZIP = b"\x1f\x8b"
 """What a packed file begins with."""
@@ -216,7 +216,8 @@ def _parquet(path: Path, file: str) -> pa.Table:
 
 def _check_columns(count: int, file: str) -> None:
     """Before they are read, which takes memory for each."""
-    if count > limits.MAX_SYSTEMS + 2:  # beside contenders, one of folds and one of row numbers
+    # Beside the contenders there are one of folds and one of row numbers.
+    if count > limits.MAX_SYSTEMS + 2:
         raise InputError(
             f"{file} has more than {limits.MAX_SYSTEMS} columns, the most that can be read; "
             "leave some out"
@@ -225,7 +226,7 @@ def _check_columns(count: int, file: str) -> None:
 
 def _unreadable(file: str, error: Exception) -> InputError:
     why = getattr(error, "strerror", None) or str(error).splitlines()[0][:200]
-    if not why.isprintable():  # such as a picture's first bytes
+    if not why.isprintable():  # These may be the first bytes of a picture.
         why = "it is not text"
     return InputError(
         f"{file} cannot be read as a table of scores ({why}); give a CSV, JSON or Parquet file "
@@ -277,7 +278,7 @@ def labels_of(table: pa.Table, column: str, role: str, file: str) -> RowLabels:
         encoded = values.combine_chunks().dictionary_encode()
         if hasattr(encoded, "combine_chunks"):  # what is too long for one array stays in chunks
             encoded = encoded.combine_chunks()
-        names = [str(value)[:SHOWN].strip() for value in encoded.dictionary.to_pylist()]
+        names = [str(value)[:LONGEST_NAME].strip() for value in encoded.dictionary.to_pylist()]
     except (pa.ArrowException, UnicodeDecodeError, OverflowError):
         raise InputError(
             f"the column '{role}' of {file} has values that cannot be names ({values.type}); "

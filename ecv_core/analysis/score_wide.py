@@ -43,7 +43,7 @@ from ecv_core.analysis.score_rows import (
 )
 from ecv_core.analysis.score_tables import (
     COLUMNS,
-    SHOWN,
+    LONGEST_NAME,
     distinct_labels,
     is_number,
     is_numeric,
@@ -305,7 +305,7 @@ def _rows_of_cells(
     scores = [numbers_of(table, name, file) for name in columns.names]
     # Names of columns are cut to the same length as `labels_of` cuts the labels of rows. So a name
     # stays the same if the table is transposed.
-    cut_names = [name[:SHOWN].strip() for name in columns.names]
+    cut_names = [name[:LONGEST_NAME].strip() for name in columns.names]
     if label_column is None:
         row_labels = distinct_labels([str(row + 1) for row in range(len(table))])
     else:
@@ -424,7 +424,7 @@ def _fold_columns(names: Sequence[str], file: str, wanted: str | None) -> _Score
 
 def _fold_columns_of_one_metric(names: Sequence[str], file: str, wanted: str | None) -> _ScoreNames:
     """As `_fold_columns`, of the chosen metric, where columns are called 'rmse_fold_1'."""
-    metric_of_column = {}  # of the columns that name a metric
+    metric_of_column = {}  # Only columns that name a metric are in it.
     for name in names:
         metric = metric_of_fold(name)
         if metric:
@@ -456,13 +456,15 @@ def _contender_names(
     if not_norms and all(map(is_metric_name, not_norms)):
         return _metric_of_only_contender(names, times, file, wanted)
     every_name = _ScoreNames(list(names), [])
-    metric_words = {}  # name -> the words in it that name a metric: 'rmse' of 'knn rmse'
+    # For each name, these are the words in it that name a metric: 'rmse' of 'knn rmse'.
+    metric_words = {}
     for name in names:
         metric = metric_named(name)
         if metric is None:
             return every_name
         metric_words[name] = metric.words
-    contender_counts = Counter(metric_words.values())  # metric -> how many contenders have it
+    # These are the numbers of contenders that have each metric.
+    contender_counts = Counter(metric_words.values())
     if len(contender_counts) > 1:
         if _are_of_one_contender(metric_words):
             return _metric_of_only_contender(names, times, file, wanted)

@@ -300,7 +300,7 @@ def _select_recorded(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
         joules = float(sum(contender.fold_joules.sum() for contender in contenders))
         counts = {"contenders": len(contenders), "joules": joules}
         documents[dataset] = orders_document(outcome) | counts
-        joules_share = outcome.joules_share or 0.0  # None where energy is not known
+        joules_share = outcome.joules_share or 0.0  # It is None where energy is not known.
         lines.append(
             f"{dataset}: {len(contenders)} contenders, "
             f"{percent_text(outcome.folds_share)} of the folds, "
@@ -313,15 +313,15 @@ def _select_recorded(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
     if not documents:
         raise InputError("there are no recorded runs to select from; compute a study first")
     share = joules_spent / joules_of_all
-    right = fmean(right_shares)
+    right_share = fmean(right_shares)
     lines.append(
         f"in total: {percent_text(share)} of the energy, the right winner in "
-        f"{percent_text(right, '.4g')} of orders"
+        f"{percent_text(right_share, '.4g')} of orders"
     )
     note = inflated_energy_words(run for run in recorded_runs() if run.spec.dataset in documents)
     if note:
         lines.append(note)
-    return {"datasets": documents, "joules_share": share, "right": right}, "\n".join(lines)
+    return {"datasets": documents, "joules_share": share, "right": right_share}, "\n".join(lines)
 
 
 def _select_from_file(options: argparse.Namespace) -> tuple[dict[str, Any], str]:

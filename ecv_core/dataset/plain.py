@@ -151,8 +151,8 @@ def plain_file(source: Path, name: str, folder: Path, report: Report) -> PlainFi
             unpacked = gzip.GzipFile(fileobj=file)
         else:
             unpacked = _open_only_member(file)
-        with target.open("wb") as out, unpacked as stream:
-            _copy_within_limits(stream, out, report)
+        with target.open("wb") as unpacked_file, unpacked as stream:
+            _copy_within_limits(stream, unpacked_file, report)
         return _look_through(target, name, report, given_bytes=size)
 
 

@@ -31,19 +31,19 @@ def prepare(interactions: Interactions, core: int = CORE) -> Interactions:
     Raises:
         DatasetError: If nothing is left.
     """
-    kept = core_rows(interactions, core)
-    if not len(kept):
+    kept_rows = core_rows(interactions, core)
+    if not len(kept_rows):
         raise DatasetError(
             f"nothing of dataset '{interactions.dataset}' survives {core}-core pruning: no part of "
             f"its {len(interactions):,} interactions ({interactions.n_users:,} users, "
             f"{interactions.n_items:,} items) gives every user and item {core} of them; "
             "use a denser or larger dataset"
         )
-    users, user_ids = _dense_codes(interactions.users[kept], interactions.user_ids)
-    items, item_ids = _dense_codes(interactions.items[kept], interactions.item_ids)
+    users, user_ids = _dense_codes(interactions.users[kept_rows], interactions.user_ids)
+    items, item_ids = _dense_codes(interactions.items[kept_rows], interactions.item_ids)
     by_user_and_item = ascending_places(users.astype(np.int64) * len(item_ids) + items)
     return replace(
-        interactions.take(kept[by_user_and_item]),
+        interactions.take(kept_rows[by_user_and_item]),
         users=users[by_user_and_item],
         items=items[by_user_and_item],
         user_ids=user_ids,
@@ -80,13 +80,13 @@ def core_rows(interactions: Interactions, core: int) -> Indices:
     while True:
         users_have_enough = np.bincount(users, minlength=1) >= core
         items_have_enough = np.bincount(items, minlength=1) >= core
-        kept = users_have_enough[users] & items_have_enough[items]
-        if kept.all():
+        is_kept = users_have_enough[users] & items_have_enough[items]
+        if is_kept.all():
             return rows
         # What goes takes interactions from others, who may then have too few.
-        rows = rows[kept]
-        users = users[kept]
-        items = items[kept]
+        rows = rows[is_kept]
+        users = users[is_kept]
+        items = items[is_kept]
 
 
 def _dense_codes(codes: Codes, ids: Ids) -> tuple[Codes, Ids]:

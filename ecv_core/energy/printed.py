@@ -91,10 +91,10 @@ def _readings_of(lines: list[str]) -> list[Printed]:
         # Otherwise a printed total would be added to the devices whose total it is.
         _check_no_sum(lines)
     if not readings:
-        last = ""
+        last_line = ""
         if lines:
-            last = lines[-1]
-        raise ValueError(f"it prints '{last[:40]}', not watts or joules such as 47.3 W")
+            last_line = lines[-1]
+        raise ValueError(f"it prints '{last_line[:40]}', not watts or joules such as 47.3 W")
     return readings
 
 

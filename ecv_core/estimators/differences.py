@@ -53,15 +53,19 @@ class SampleDifferences(Differences):
         # Of an estimator the held-out samples, or groups of them, take the place of users.
         differences = []
         for fold in folds:
-            mine = self._folds[contender][fold].samples
-            theirs = self._folds[other][fold].samples
-            if mine is None or theirs is None or not np.array_equal(mine.units, theirs.units):
+            samples_of_contender = self._folds[contender][fold].samples
+            samples_of_other = self._folds[other][fold].samples
+            if (
+                samples_of_contender is None
+                or samples_of_other is None
+                or not np.array_equal(samples_of_contender.units, samples_of_other.units)
+            ):
                 return np.nan
             # `largest_move` is how far a sample's value could move, were it predicted otherwise.
             difference = SampleValues(
-                units=mine.units,
-                values=mine.values - theirs.values,
-                largest_move=max(mine.largest_move, theirs.largest_move),
+                units=samples_of_contender.units,
+                values=samples_of_contender.values - samples_of_other.values,
+                largest_move=max(samples_of_contender.largest_move, samples_of_other.largest_move),
             )
             differences.append(difference)
         # If the winner must be certain, one more sample is counted that the candidates predict as

@@ -155,7 +155,7 @@ class Race:
                 return False  # the others need a selection of their own
             for contender, fold in next_folds:
                 selection.add_fold(contender, fold)
-            look = selection.look()  # compares the contenders, and drops who cannot win
+            look = selection.look()  # This compares the contenders, and drops who cannot win.
             if self._search.verbose:
                 self._print_round(len(look.still_in), remaining[look.leader])
         self.verdict = selection.verdict()

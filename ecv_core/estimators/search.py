@@ -136,7 +136,8 @@ class _EarlySearch(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
             with callbacks.during_race(len(candidates)):
                 race.run()
             if not race.best_first:
-                self._refuse_without_winner(race, fit_params)  # raises
+                # This always raises an error, which says why.
+                self._refuse_without_winner(race, fit_params)
             self._set_results_of(race)
             if self.refit:
                 self._refit(table, fit_params, callbacks)

@@ -325,7 +325,7 @@ class _FoldsForRule:
             f"score '{self._score_name}', which cannot be worked out on some of them, so "
             "all folds run; a rule such as ecv.EFold(alpha=1e-4) compares folds alone",
             UserWarning,
-            stacklevel=5,  # where cross_validate is called
+            stacklevel=5,  # The warning points at where cross_validate is called.
         )
 
 

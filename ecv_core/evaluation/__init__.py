@@ -342,9 +342,9 @@ def evaluate_ratings(
     own_means = {}
     if own_metric is not None and own_metric.compute is not None:
         values = own_metric.of_ratings(predicted, ratings)
-        if values.ndim:  # an error of each rating
+        if values.ndim:  # The metric has an error of each rating.
             own_errors[own_metric.id] = values
-        else:  # one number for the fold
+        else:  # The metric has one number for the fold.
             own_means[own_metric.id] = float(values)
     errors = errors_by_user(predicted, ratings, users, own_errors)
     return Evaluation(
@@ -414,7 +414,7 @@ def evaluate_samples(
         except RunError:  # the other metrics are left out where they are not defined
             if name == metric.id:
                 raise
-    samples = scoring.samples  # left there by the scorer of the metric that decides
+    samples = scoring.samples  # The scorer of the metric that decides has left them there.
     if samples is None:
         raise RunError(f"the samples of {table.dataset} tell nothing of its {metric.title}")
     values = samples.values
@@ -444,7 +444,7 @@ def _score_of_samples(
             "no sample of some class; choose fewer folds, or another metric"
         )
     if not metric.higher_is_better:
-        return -score  # scikit-learn's scorers are better the higher they are
+        return -score  # Of scikit-learn's scorers, higher is better.
     return score
 
 
@@ -485,7 +485,7 @@ def _evaluation(fold: EvaluatedFold, values: Mapping[str, Floats]) -> Evaluation
         for name in with_cutoff:
             if METRICS[name].per_user:
                 columns[f"{name}@{n}"] = values[name][:, place]
-            else:  # of all lists together
+            else:  # The metric is of all lists together.
                 means_without_users[f"{name}@{n}"] = float(values[name][place])
     for name in fold.metrics:
         if name not in with_cutoff:

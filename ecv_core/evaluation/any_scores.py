@@ -108,15 +108,15 @@ def _indexable_by_users(scores: Any) -> Any:  # noqa: ANN401  any array
 
 def _check_labels(frame: Any) -> None:  # noqa: ANN401  a frame of pandas or polars
     """Refuse labels that number rows or columns in another order. Raises: InputError."""
-    row_labels = getattr(frame, "index", None)  # a frame of polars has none
-    for what, labels in (("column", frame.columns), ("row", row_labels)):
+    row_labels = getattr(frame, "index", None)  # A frame of polars has no index.
+    for axis, labels in (("column", frame.columns), ("row", row_labels)):
         numbers = np.asarray(labels)
         if numbers.dtype.kind not in "iu":
             continue
         places = np.arange(len(numbers))
         if np.array_equal(np.sort(numbers), places) and not np.array_equal(numbers, places):
             raise InputError(
-                f"the {what}s of the frame of scores are taken in their order, but their labels, "
+                f"the {axis}s of the frame of scores are taken in their order, but their labels, "
                 f"{', '.join(map(str, numbers[:5]))}, ..., number them in another one; sort the "
                 "frame by them, or give an array"
             )
@@ -170,7 +170,7 @@ def _as_floats(rows: AnyArray) -> AnyFloats:
         raise InputError(f"scores are numbers, but these are {rows.dtype}: {error}") from error
     if rows.dtype.kind in "mM":  # times are counted in whole numbers
         floats[np.isnat(rows)] = np.nan
-    if _loses_order(rows, floats):  # as nanoseconds do, which have more digits than floats
+    if _loses_order(rows, floats):  # Nanoseconds do, which have more digits than floats.
         _replace_by_ranks(floats, rows)
     return floats
 
@@ -190,15 +190,16 @@ def _replace_by_ranks(floats: Floats, exact_numbers: AnyArray) -> None:
     is_finite = np.isfinite(floats)
     # The inverse of the distinct numbers, which are sorted, is the rank of each.
     _, ranks = np.unique(exact_numbers[is_number], return_inverse=True)
-    is_finite_number = is_finite[is_number]  # of the numbers alone, as the ranks are
+    is_finite_number = is_finite[is_number]  # The ranks are of the numbers alone, too.
     floats[is_finite] = ranks.ravel()[is_finite_number]
 
 
 def _loses_order(rows: AnyArray, floats: Floats) -> bool:
     """Whether rows that differ may be equal, or infinite, as float64."""
-    if rows.dtype.kind in "iumM":  # such as nanoseconds
+    if rows.dtype.kind in "iumM":  # These may be nanoseconds.
         return bool((np.abs(floats) >= MOST_EXACT_INTEGER).any())
-    if rows.dtype.kind in "Of" and rows.dtype != np.float64:  # wider floats, and objects of Python
+    # Wider floats, and objects of Python, may have more digits.
+    if rows.dtype.kind in "Of" and rows.dtype != np.float64:
         is_number = ~np.isnan(floats)
         return bool((rows[is_number] != floats[is_number]).any())
     return False

@@ -175,7 +175,7 @@ def _norm_in(name: str, *, is_metric: bool) -> NamedMetric | None:
 def is_metric_name(name: str) -> bool:
     """Whether a name is that of a metric and of nothing else: 'test_rmse', but not 'SVD rmse'."""
     metric = metric_named(name)
-    words = _words_with_metric(name)  # of 'testRMSE' they are test and rmse
+    words = _words_with_metric(name)  # The words of 'testRMSE' are test and rmse.
     if metric is None:
         # 'test_score' is some metric, although it does not say which. Both words are qualifiers, so
         # that no contender is named.

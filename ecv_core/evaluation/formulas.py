@@ -340,7 +340,8 @@ def _share_below(scores: AnyFloats, others: AnyFloats) -> Floats:
     others_in_order = np.sort(others)
     count_lower = np.searchsorted(others_in_order, scores)
     count_not_higher = np.searchsorted(others_in_order, scores, side="right")
-    return (count_lower + count_not_higher) / (2 * len(others))  # the mean of both, as a share
+    # This is the mean of both, as a share.
+    return (count_lower + count_not_higher) / (2 * len(others))
 
 
 # Predictions and what came true -> prediction errors: log loss, and MAE and RMSE of ratings.
@@ -359,7 +360,7 @@ def log_loss(log_odds: ArrayLike, chosen: ArrayLike) -> Floats:
     """
     log_odds = np.asarray(log_odds, dtype=np.float64)
     log_odds_against = np.where(np.asarray(chosen, dtype=bool), -log_odds, log_odds)
-    return np.logaddexp(0.0, log_odds_against)  # log(1 + exp(x)) without overflow
+    return np.logaddexp(0.0, log_odds_against)  # This is log(1 + exp(x)) without overflow.
 
 
 class UserErrors(NamedTuple):
@@ -407,16 +408,16 @@ def errors_by_user(
     for name, errors in {"rmse": error**2, "mae": np.abs(error), **further_errors}.items():
         sums = np.bincount(codes, weights=errors)
         mean = float(errors.mean())
-        # The metric is the mean error, or its root; by the slope it moves with the mean error.
+        # The metric is the mean error, or its root. The slope says how much it moves with the mean.
         value = mean
         slope = 1.0
         if name == "rmse":
             value = math.sqrt(mean)
-            slope = 0.0  # the root has none at 0, where no user has an error
+            slope = 0.0  # A root has no slope at 0, where no user has an error.
             if mean > 0:
                 slope = 0.5 / value
         means[name] = value
-        # Of each user a value whose mean over users is the metric, and by whose spread it varies.
+        # Each user gets a value. Their mean is the metric, and their spread says how it varies.
         user_values[name] = linearized_by_user(sums, counts, mean=mean, value=value, slope=slope)
     return UserErrors(rating_users.astype(np.int32), user_values, means)
 

@@ -200,7 +200,7 @@ def _blocks_with_every_score(
     blocks = candidate_scores(fold.model.score, fold.seen, fold.users, fold.candidates)
     for users, scores in blocks:
         values = scores
-        if not isinstance(values, np.ndarray):  # a tensor, which may be on a GPU
+        if not isinstance(values, np.ndarray):  # A tensor may be on a GPU.
             values = values.cpu().numpy()
         rows = slice(done, done + len(users))
         candidates = fold.seen[users].toarray() == 0

@@ -56,7 +56,8 @@ def _fill_list(row: Any, best_scores: Any, items: Any) -> None:  # noqa: ANN401
     for start in range(0, len(row), CHUNK):
         chunk = row[start : start + CHUNK]
         has_better = False
-        for place in range(len(chunk)):  # not `for value in`: that is one by one when compiled
+        # Compiled, a loop over places is a vector operation; one over values is not.
+        for place in range(len(chunk)):
             has_better |= chunk[place] > limit
         if has_better:
             for place in range(len(chunk)):
@@ -73,7 +74,7 @@ def _fill_list(row: Any, best_scores: Any, items: Any) -> None:  # noqa: ANN401
 def best_of_scores(scores: AnyFloats, n: int) -> Lists:
     """As `ranking.best_items`, in one pass over the scores."""
     lists = np.empty((len(scores), n), np.int64)
-    best_scores = np.empty(n, scores.dtype)  # memory that every row's list uses anew
+    best_scores = np.empty(n, scores.dtype)  # Every row's list uses this memory anew.
     for row in range(len(scores)):
         _fill_list(scores[row], best_scores, lists[row])
     return lists
@@ -112,9 +113,9 @@ def best_of_product(
         Items, best first, -1 where no candidate is left; shape (block, n).
     """
     lists = np.empty((len(users), n), np.int64)
-    best_scores = np.empty(n, np.float32)  # memory that every user's list uses anew
+    best_scores = np.empty(n, np.float32)  # Every user's list uses this memory anew.
     # The user's scores are the sum of rows of `right`, each times the user's cell of `left` for it.
-    row = initial_scores.copy()  # 0 for a candidate, else -inf
+    row = initial_scores.copy()  # It is 0 for a candidate, and -inf for any other item.
     for place, user in enumerate(users):
         for left_cell in range(left_starts[user], left_starts[user + 1]):
             factor = left_values[left_cell]
@@ -127,7 +128,8 @@ def best_of_product(
                 row[item] += factor * values[cell]
         for seen_item in seen_columns[seen_starts[user] : seen_starts[user + 1]]:
             row[seen_item] = -np.inf
-        _fill_list(row, best_scores, lists[place])  # with -1 where too few candidates are left
+        # A place is -1 where too few candidates are left.
+        _fill_list(row, best_scores, lists[place])
         row[:] = initial_scores
     return lists
 
@@ -172,5 +174,5 @@ def first_unseen(
                 items[length] = item
                 length += 1
         for item in seen_items:
-            is_seen[item] = False  # for the next user
+            is_seen[item] = False  # The next user begins with no item seen.
     return lists

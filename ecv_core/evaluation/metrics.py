@@ -165,7 +165,7 @@ class Metric:
 
     def at_cutoffs(self, ranked: Ranked) -> Floats:
         """A metric of hits for every list length; shape (users, cutoffs)."""
-        if self.compute is None:  # one of the project's, which looks at every length at once
+        if self.compute is None:  # A formula of the project looks at every length at once.
             return HIT_METRICS[self.id](ranked)
         columns = []
         for n in ranked.cutoffs:
@@ -674,7 +674,8 @@ _define(
 
 def _from_entry_point(offered: object, name: str) -> tuple[str, Metric]:
     """What a package offers under a name, as an entry of the registry: its id, and the metric."""
-    if callable(offered) and not isinstance(offered, Metric | type):  # a plain function
+    # A plain function becomes a metric of this name.
+    if callable(offered) and not isinstance(offered, Metric | type):
         offered = Metric(name, offered)
     metric = _checked_metric(offered)
     return metric.id, metric
@@ -787,7 +788,7 @@ def _ends_of_range(metric_id: str, higher_is_better: object) -> dict[str, float]
     # scikit-learn's score of an error is its negative, so it has another range than our metric.
     if namesake is not None and namesake.higher_is_better == higher_is_better:
         return {"low": namesake.low, "high": namesake.high}
-    if name == metric_id:  # no score of scikit-learn's
+    if name == metric_id:  # The name is not that of a score of scikit-learn.
         return {}
     for names, (low, high) in _RANGES_BY_SCIKIT_LEARN.items():
         if names.fullmatch(name):

@@ -104,7 +104,7 @@ def calibrated_losses(scores: Floats, is_held_out: Mask, is_in_first_half: Mask)
     Returns:
         Nats; shape (pairs,).
     """
-    spread = scores.std() or 1.0  # equal scores have none
+    spread = scores.std() or 1.0  # Equal scores have no spread.
     scaled = (scores - scores.mean()) / spread
     losses = np.empty(len(scores))
     for is_learnt_from in (is_in_first_half, ~is_in_first_half):
@@ -128,10 +128,11 @@ def _logistic_curve(scores: Floats, is_held_out: Mask) -> Floats:
     # The curve is its slope and its intercept; it begins flat, at the share of held-out pairs.
     curve = np.array([0.0, np.log(share / (1 - share))])
     least_loss = mean_loss(curve)
-    for _ in range(100):  # Newton's steps, of which a few are enough
+    for _ in range(100):  # Of Newton's steps a few are enough.
         probabilities = scipy.special.expit(np.polyval(curve, scores))
         errors = is_held_out - probabilities
-        descent = [(errors * scores).mean(), errors.mean()]  # the loss's gradient, with other sign
+        # This is the loss's gradient with the opposite sign.
+        descent = [(errors * scores).mean(), errors.mean()]
         weights = probabilities * (1 - probabilities)
         mixed = (weights * scores).mean()
         # The Hessian of the loss; a little more on its diagonal keeps it invertible.

@@ -108,7 +108,8 @@ class HeldOut:
     def ratio(self, numerators: AnyArray, denominators: AnyArray) -> Linearized:
         """The ratio of two weighted sums over samples."""
         denominator = float(self.weights @ denominators)
-        if denominator == 0:  # as scikit-learn has it, unless made with another zero_division
+        # Without a denominator scikit-learn gives 0, unless `zero_division` says otherwise.
+        if denominator == 0:
             return Linearized(0.0, np.zeros(len(self.weights)))
         ratio = float(self.weights @ numerators) / denominator
         # The influence on a ratio: (numerators - ratio * denominators) / mean(denominators).
@@ -146,8 +147,9 @@ def values_of_samples(metric: str, score: float, held_out: HeldOut) -> Floats | 
     sign = 1
     if held_out.options.get("greater_is_better") == "False":
         sign = -1
-    # An option that is ignored here, or another function of this name, gives another score.
-    largest_difference = _TOLERANCE * max(abs(score), _TOLERANCE)  # relative, but not 0 at 0
+    # An option that is ignored here, or another function of this name, gives another score. Up to
+    # rounding two scores are the same; the rounding is relative, but not 0 at a score of 0.
+    largest_difference = _TOLERANCE * max(abs(score), _TOLERANCE)
     is_same_score = abs(sign * linearized.score - score) <= largest_difference
     if not is_same_score or not np.isfinite(linearized.influence).all():
         return None
@@ -222,7 +224,7 @@ def _brier(held_out: HeldOut) -> Floats:
 def _top_k(held_out: HeldOut) -> Mask:
     classes = held_out.known_classes()
     k = int(held_out.options.get("k", 2))
-    if held_out.response.ndim == 1:  # a decision value of two classes, the second above 0
+    if held_out.response.ndim == 1:  # A decision value of two classes is above 0 for the second.
         if k != 1:
             raise NoFormula("both of two classes")
         likelier = (held_out.response > 0).astype(int)
@@ -310,7 +312,8 @@ def _average_precision(held_out: HeldOut) -> Linearized:
     levels, level_of_sample = np.unique(response, return_inverse=True)
     samples_at_level = np.bincount(level_of_sample, minlength=len(levels))
     positives_at_level = np.bincount(level_of_sample, weights=is_positive, minlength=len(levels))
-    samples_from = np.cumsum(samples_at_level[::-1])[::-1]  # those of a level or above it
+    # These are the samples of a level or above it.
+    samples_from = np.cumsum(samples_at_level[::-1])[::-1]
     positives_from = np.cumsum(positives_at_level[::-1])[::-1]
     precision = positives_from / samples_from
     average = float((positives_at_level * precision).sum() / positive_count)
@@ -366,10 +369,10 @@ def _statistic_over_classes(counts_of_class: CountsOfClass) -> Statistic:
             positive_label = held_out.options.get("pos_label", "1")
             labels = labels[labels.astype(str) == positive_label]
         if average == "micro":
-            return _micro(held_out, labels, counts_of_class)
+            return _micro_average(held_out, labels, counts_of_class)
         scores = _scores_of_classes(held_out, labels, counts_of_class)
         if average == "weighted":
-            return _weighted(held_out, labels, scores)
+            return _weighted_average(held_out, labels, scores)
         return _mean_of_classes(scores)
 
     return statistic
@@ -397,7 +400,9 @@ def _scores_of_classes(
     return scores
 
 
-def _micro(held_out: HeldOut, labels: AnyArray, counts_of_class: CountsOfClass) -> Linearized:
+def _micro_average(
+    held_out: HeldOut, labels: AnyArray, counts_of_class: CountsOfClass
+) -> Linearized:
     """The ratio of the counts of all classes together."""
     numerators = np.zeros(len(held_out.truth))
     denominators = np.zeros(len(held_out.truth))
@@ -408,7 +413,9 @@ def _micro(held_out: HeldOut, labels: AnyArray, counts_of_class: CountsOfClass) 
     return held_out.ratio(numerators, denominators)
 
 
-def _weighted(held_out: HeldOut, labels: AnyArray, scores: Sequence[Linearized]) -> Linearized:
+def _weighted_average(
+    held_out: HeldOut, labels: AnyArray, scores: Sequence[Linearized]
+) -> Linearized:
     """The mean of classes by their shares of samples, which vary as well."""
     class_shares = [held_out.mean(held_out.truth == label) for label in labels]
     shares = np.array([share.score for share in class_shares])

@@ -70,7 +70,8 @@ def candidate_scores(
         part = users[start : start + size]
         scores = score(part)
         if not isinstance(scores, np.ndarray) and scores.device.type == "cpu":
-            scores = scores.numpy()  # of the same memory; only on a GPU tensors stay tensors
+            # The array shares the tensor's memory; only tensors on a GPU stay tensors.
+            scores = scores.numpy()
         check_finite(bool(scores.max() < np.inf))
         seen_of_part = seen[part]
         scores[rows_of_entries(seen_of_part), seen_of_part.indices] = -np.inf
@@ -137,7 +138,7 @@ def best_of_tensor(scores: torch.Tensor, n: int) -> Lists:
     """As `best_items`, on the device where the scores are."""
     import torch
 
-    length = min(n + 1, scores.shape[1])  # one more, for it may be equal to the last
+    length = min(n + 1, scores.shape[1])  # One more is taken, for it may be equal to the last.
     best_scores, best = torch.topk(scores, length, dim=1)
     # `topk` leaves equal scores in any order: users who have such are sorted, and stably.
     has_ties = (best_scores[:, 1:] == best_scores[:, :-1]).any(dim=1)

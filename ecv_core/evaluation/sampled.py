@@ -34,7 +34,8 @@ DRAWS_PER_NEGATIVE = {"uniform": 2, "popularity": 3}
 
 _FURTHER_DRAWS = 8
 """So many more, which matter where few negatives are asked for."""
-_STREAM_OF_NEGATIVES = 7_112  # keeps these random numbers apart from others of the same seed
+_STREAM_OF_NEGATIVES = 7_112
+"""A part of the seed, which keeps these random numbers apart from others of the same seed."""
 
 
 def draw_negatives(fold: EvaluatedFold) -> Iterator[Codes]:
@@ -55,7 +56,8 @@ def draw_negatives(fold: EvaluatedFold) -> Iterator[Codes]:
     """
     protocol = fold.protocol
     negative_count = protocol.negatives or 0
-    item_weights = fold.candidates.astype(np.intp)  # 0 for an item that is no candidate
+    # An item that is no candidate has the weight 0, and is never drawn.
+    item_weights = fold.candidates.astype(np.intp)
     if protocol.sampling == "popularity":
         item_weights *= fold.popularity.counts
     _check_enough_negatives(fold, item_weights > 0, negative_count)
@@ -78,7 +80,7 @@ def draw_negatives(fold: EvaluatedFold) -> Iterator[Codes]:
             seen_items = items_of(fold.seen, user)
             own_items.append(np.concatenate([seen_items, items_of(fold.held_out, user)]))
         negatives = _first_other_items(draws, own_items, negative_count, len(item_weights))
-        _fill_up(negatives, own_items, item_weights, rng)  # changes `negatives` in place
+        _fill_up(negatives, own_items, item_weights, rng)  # This changes `negatives` in place.
         yield negatives
 
 
@@ -97,11 +99,11 @@ def _first_other_items(
         Shape (users, wanted); -1 at the end of a row in which too few were drawn.
     """
     negatives = np.full((len(draws), wanted), -1, dtype=np.int32)
-    is_own = np.zeros(n_items, dtype=np.bool_)  # of one user after the other
+    is_own = np.zeros(n_items, dtype=np.bool_)  # It serves one user after the other.
     for row, draws_of_user in enumerate(draws):
         is_own[own_items[row]] = True
         other_draws = draws_of_user[~is_own[draws_of_user]]
-        is_own[own_items[row]] = False  # for the next user
+        is_own[own_items[row]] = False  # The next user begins with no item.
         # Of an item that was drawn several times the first draw counts.
         _, first_draws = np.unique(other_draws, return_index=True)
         items = other_draws[np.sort(first_draws)][:wanted]
@@ -232,14 +234,14 @@ def single_ranking(fold: EvaluatedFold) -> Columns:
         scores = torch.as_tensor(fold.model.score(users))
         check_finite(bool(scores.max() < torch.inf))
         held_out: csr_array = fold.held_out[users]
-        blocks.append(_compare(scores, negatives, held_out, fold.candidates))
+        blocks.append(_compare_with_negatives(scores, negatives, held_out, fold.candidates))
         if fold.of_kind(Kind.PROBABILITIES):
             losses.append(_log_loss(scores, negatives, held_out))
         if fold.of_kind(Kind.PAIRS):
-            fold.pairs.append(_pairs(scores, users, negatives, held_out))
+            fold.pairs.append(_scored_pairs(scores, users, negatives, held_out))
         done += len(users)
         fold.report(done)
-    columns = _columns_of(fold, Comparisons.joined(blocks))
+    columns = _metric_columns(fold, Comparisons.joined(blocks))
     for name in fold.of_kind(Kind.PROBABILITIES):
         columns[name] = np.concatenate(losses)
     return columns
@@ -256,7 +258,7 @@ def _blocks_of_negatives(fold: EvaluatedFold) -> Iterator[Codes]:
         block = list(islice(draws, draws_at_once))
 
 
-def _columns_of(fold: EvaluatedFold, comparisons: Comparisons) -> Columns:
+def _metric_columns(fold: EvaluatedFold, comparisons: Comparisons) -> Columns:
     """The metrics of lists of one held-out item."""
     columns = dict(sampled_hits(comparisons, fold.cutoffs, fold.of_kind(Kind.HITS)))
     for name in fold.of_kind(Kind.GAINS):
@@ -379,7 +381,7 @@ def sampled_graded_ndcg(comparisons: Comparisons, fold: EvaluatedFold) -> Floats
     return sampled_hits(comparisons_with_gain, fold.cutoffs, ["ndcg"])["ndcg"]
 
 
-def _compare(
+def _compare_with_negatives(
     scores: torch.Tensor,
     negatives: Codes,
     held_out: csr_array,
@@ -436,7 +438,7 @@ def _compare(
 
 
 def _log_loss(scores: torch.Tensor, negatives: Codes, held_out: csr_array) -> Floats:
-    """Mean log loss of each user's lists; arguments as of `_compare`; shape (users,)."""
+    """Mean log loss of each user's lists, shape (users,); see `_compare_with_negatives`."""
     log_odds = scores.cpu().numpy()
     user_rows = rows_of_entries(held_out)
     held_out_losses = log_loss(log_odds[user_rows, held_out.indices], chosen=True)
@@ -448,13 +450,17 @@ def _log_loss(scores: torch.Tensor, negatives: Codes, held_out: csr_array) -> Fl
     return (mean_loss + negative_losses.sum(axis=1)) / (negatives.shape[1] + 1)
 
 
-def _pairs(
+def _scored_pairs(
     scores: torch.Tensor,
     users: Indices,
     negatives: Codes,
     held_out: csr_array,
 ) -> ScoredPairs:
-    """What users have held out, and their negatives; `users` as numbers, others of `_compare`."""
+    """What users have held out, and their negatives.
+
+    Args:
+        users: Their numbers; the other arguments are those of `_compare_with_negatives`.
+    """
     values = scores.cpu().numpy().astype(np.float64)
     user_rows = rows_of_entries(held_out)
     held_out_scores = values[user_rows, held_out.indices]

@@ -221,7 +221,7 @@ class _RecordingScorer:
             if self._may_decide:  # then the fold has no score to decide by
                 self._scoring.has_failed = True
             raise
-        self._name_deciding_score(score)  # sets `Scoring.deciding_name` where it is None
+        self._name_deciding_score(score)  # This sets `Scoring.deciding_name` where it is None.
         deciding_score = self._deciding_score(score)
         if deciding_score is not None and y is not None and not issparse(y):
             self._scoring.samples = self._samples(deciding_score, responses, y, metadata)
@@ -256,7 +256,7 @@ class _RecordingScorer:
         if isinstance(score, Mapping):
             score = score.get(deciding_name)
         elif not self._may_decide:
-            return None  # another of several scorers decides
+            return None  # Another of several scorers decides.
         if not isinstance(score, int | float | np.number) or not np.isfinite(score):
             return None
         return float(score)
@@ -435,8 +435,8 @@ def _unbound_score_of_scikit_learn(
     It is the function of the class, which takes an estimator as its first argument, `self`.
     """
     last_step = estimator
-    # A pipeline scores by its last step. But metadata, such as weights, it hands on by rules of its
-    # own: where there are any, the pipeline's own method counts.
+    # A pipeline scores by its last step. With metadata, such as weights, its own method counts, as
+    # it hands them on by rules of its own.
     while isinstance(last_step, Pipeline) and not metadata:
         _, last_step = last_step.steps[-1]
     method = getattr(type(last_step), "score", None)
@@ -452,7 +452,7 @@ def _score_name(estimator: Any, scoring: Any) -> str:
     if isinstance(scoring, _MadeScorer):
         recipe = _recipe_of(scoring)
         if recipe is not None and recipe.is_negated:
-            return f"neg_{recipe.metric}"  # as scikit-learn calls its own such scorers
+            return f"neg_{recipe.metric}"  # scikit-learn calls its own such scorers so.
         if recipe is not None:
             return recipe.metric
     if scoring is not None:
@@ -539,7 +539,8 @@ def _stratified_blocks(truth: AnyArray, units: Indices) -> Indices:
     block_of_sample = np.empty(len(units), np.intp)
     for label in range(len(class_sizes)):
         samples = np.flatnonzero(class_of_sample == label)
-        block_of_sample[samples] = np.arange(len(samples)) % block_count  # dealt one by one
+        # The samples are dealt one by one.
+        block_of_sample[samples] = np.arange(len(samples)) % block_count
     # Each block becomes one unit, which is called by the lowest number of the units in it.
     unit_of_block = _lowest_units(units, block_of_sample, block_count)
     return unit_of_block[block_of_sample]

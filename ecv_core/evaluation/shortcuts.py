@@ -70,12 +70,14 @@ def shortcut(fold: EvaluatedFold, n: int) -> Ranker | None:
     product = getattr(fold.model, "product", None)
     if product is None or n > COMPILED_LENGTH:
         return None
-    left, right = product
-    is_sparse = hasattr(left, "indptr")
+    user_factors, item_factors = product
+    is_sparse = hasattr(user_factors, "indptr")
     if is_sparse:
-        return ranker_by_sparse_product(fold, left, right, n)
+        return ranker_by_sparse_product(fold, user_factors, item_factors, n)
     # Multiplying the longest items first pays only where there are many users and items.
-    if left.shape[0] * right.shape[1] >= FACTOR_CELLS and LongestFirst.serves(fold, n):
+    if user_factors.shape[0] * item_factors.shape[1] >= FACTOR_CELLS and LongestFirst.serves(
+        fold, n
+    ):
         return LongestFirst(fold, n)
     return None
 
@@ -143,7 +145,7 @@ class LongestFirst:
         lengths = torch.linalg.vector_norm(items.double(), dim=0).numpy()
         lengths[~fold.candidates] = 0
         longest_count = max(n + 1, int(fold.candidates.sum()) // ITEMS_PER_LONGEST)
-        by_length = np.argsort(-lengths, kind="stable")  # the longest first
+        by_length = np.argsort(-lengths, kind="stable")  # The longest item comes first.
         self._fold = fold
         self._n = n
         self._longest = np.sort(by_length[:longest_count])
@@ -177,7 +179,7 @@ class LongestFirst:
             rows = slice(done, done + len(part))
             best = best_items(scores, self._n + 1, compiled=self._fold.compiled)
             best_scores = np.take_along_axis(np.asarray(scores), best, axis=1)
-            best_scores[best < 0] = -np.inf  # where a user has too few candidates
+            best_scores[best < 0] = -np.inf  # A place is empty where a user has too few candidates.
             lists[rows] = self._longest[best[:, : self._n]]
             item_lengths = self._item_lengths[best]
             # The last column stands for every item that is not in the list. None of these is longer
@@ -222,7 +224,8 @@ class LongestFirst:
         """
         # By how much each score may be rounded, at most.
         rounding = self._unit_rounding * user_lengths[:, None] * item_lengths
-        with np.errstate(invalid="ignore"):  # -inf less -inf, where candidates are too few
+        # Where candidates are too few, -inf is subtracted from -inf.
+        with np.errstate(invalid="ignore"):
             gaps = best_scores[:, :-1] - best_scores[:, 1:]
         has_clear_order = (gaps > rounding[:, :-1] + rounding[:, 1:]).all(axis=1)
         # No score of a shorter item is above the product of the lengths (Cauchy, Schwarz). It and

@@ -307,12 +307,12 @@ def stop_scale(k: int) -> CellScale:
 
 def rank_scale(algorithms: int) -> CellScale:
     """Of the ranks in figure 4."""
-    last = max(algorithms, 2)
+    last_rank = max(algorithms, 2)
     return CellScale(
         best=1.0,
-        worst=float(last),
+        worst=float(last_rank),
         best_words="rank 1, 100 % kept",
-        worst_words=f"rank {last}, 0 % kept",
+        worst_words=f"rank {last_rank}, 0 % kept",
         digits=1,
     )
 

@@ -76,7 +76,7 @@ def spent_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
         )
     top = 48
     if entries.nunique() == 1:
-        top = 8  # pixels of the margin where there is no legend
+        top = 8  # The margin has so many pixels where there is no legend.
     return lay_out(
         figure,
         base_layout(colours, spent_height(frame)),

@@ -68,16 +68,16 @@ def threshold_figure(
     is_reached = frame["number"] <= limit
     _add_marks(figure, frame[~is_reached], "above the line: go on", "circle-open", colours)
     _add_marks(figure, frame[is_reached], "at most the line", "circle", colours)
-    right = spec.max_folds + 0.5
+    right_end = spec.max_folds + 0.5
     limit_words = rule.axis.in_words(limit)
-    _add_named_line(figure, [0.5, right], [limit, limit], limit_words, "top left", colours.mean)
+    _add_named_line(figure, [0.5, right_end], [limit, limit], limit_words, "top left", colours.mean)
     if not numbers_on_axis:
         numbers_on_axis = [*frame["number"], limit]
     low, high = _value_range(numbers_on_axis, logarithmic)
     stops = [moment.n for moment in moments if moment.decision.stop]
     if stops:
         line_top = _just_below_top(low, high, logarithmic)
-        _add_stop(figure, stops[0], colours, right=right, bottom=low, top=line_top)
+        _add_stop(figure, stops[0], colours, right=right_end, bottom=low, top=line_top)
     looks: Looks = {"range": [low, high]}
     if logarithmic:
         # Plotly takes the ends of a logarithmic axis as exponents of ten.
@@ -156,7 +156,7 @@ def _value_range(numbers: Sequence[float], logarithmic: bool) -> Span:
 def _just_below_top(low: float, high: float, logarithmic: bool) -> float:
     """Where a line ends upwards that leaves 4 % of the axis free."""
     if logarithmic:
-        return high / (high / low) ** 0.04  # on a logarithmic axis, that is a power of the ratio
+        return high / (high / low) ** 0.04  # On a logarithmic axis that is a power of the ratio.
     return high - 0.04 * (high - low)
 
 

@@ -37,9 +37,9 @@ def comparison_sentence(
         is_one_of_several: Only of several comparisons is p corrected, and is Holm named.
     """
     test = pair.test
-    where = ""
+    on_dataset_words = ""
     if on_dataset:
-        where = f" on {on_dataset}"
+        on_dataset_words = f" on {on_dataset}"
     numbers = _interval_and_p_words(test, pair.p_holm, is_one_of_several=is_one_of_several)
     scope = f"This holds for {test.speaks_of}."
     # On a table, `pair.test` compares the learners, that is, models fitted to other rows than
@@ -52,10 +52,13 @@ def comparison_sentence(
         )
         scope = f"{scope} For {pair.test_of_fitted_models.speaks_of}: {of_models}."
     if pair.shows_difference:
-        by = f"by {score_text(test.difference)} {pair.metric}"
-        return f"{pair.first} is better than {pair.second}{where} {by}: {numbers}. {scope}"
+        by_difference = f"by {score_text(test.difference)} {pair.metric}"
+        return (
+            f"{pair.first} is better than {pair.second}{on_dataset_words} {by_difference}: "
+            f"{numbers}. {scope}"
+        )
     return (
-        f"No difference found between {pair.first} and {pair.second}{where}: "
+        f"No difference found between {pair.first} and {pair.second}{on_dataset_words}: "
         f"{score_text(test.difference)} apart, {numbers}. {scope}"
     )
 

@@ -312,10 +312,10 @@ def half_width_words(interval: Interval | None, k: int, note: str = "") -> str:
     """
     if interval is None:
         return ""
-    half = score_text(interval.width / 2)
+    half_width = score_text(interval.width / 2)
     if interval.kind is IntervalKind.K_FOLD_MEAN:
-        return f"at most {half} from the {k}-fold mean"
-    return f"± {half} over these folds{note}"
+        return f"at most {half_width} from the {k}-fold mean"
+    return f"± {half_width} over these folds{note}"
 
 
 def interval_words(run: RunRecord, new_data: MeanOnNewData | None) -> str:
@@ -773,16 +773,16 @@ def processor_words(facts: EnergyFacts) -> str:
     """
     if facts.processor_seconds is None:
         return ""
-    about = ""
+    about_word = ""
     if facts.has_forecast or facts.folds_without_processor_time:
-        about = "about "
-    words = f"processor time {about}{duration(facts.processor_seconds)}"
+        about_word = "about "
+    words = f"processor time {about_word}{duration(facts.processor_seconds)}"
     if facts.folds_without_processor_time:
         folds = counted(facts.folds_without_processor_time, "fold")
         words += f" ({folds} assumed to cost as much as the others)"
     if facts.saved_processor_percent:
         share = percent_text(facts.saved_processor_percent / 100, ".0f")
-        words += f", {about}{share} {saving_verb(facts)}"
+        words += f", {about_word}{share} {saving_verb(facts)}"
     if facts.gpu_seconds:
         words += f", GPU time {duration(facts.gpu_seconds)}"
     return words

@@ -96,11 +96,11 @@ class Costs:
     def share_of_last(self) -> dict[str, Any]:
         """What the configuration that was finished last has to bear, as fields of its result."""
         divided = self._cost_of_last(is_common_work_divided=True)
-        alone = self._cost_of_last(is_common_work_divided=False)
+        if_computed_alone = self._cost_of_last(is_common_work_divided=False)
         shared = Shared(
             configurations=self._configuration_count,
-            alone_seconds=sum(alone.seconds.values()),
-            alone_joules=alone.energy.joules,
+            alone_seconds=sum(if_computed_alone.seconds.values()),
+            alone_joules=if_computed_alone.energy.joules,
         )
         return {
             "fit_seconds": divided.seconds["start"] + divided.seconds["step"],
@@ -122,7 +122,7 @@ class Costs:
         energies = []
         shares = []
         processor_seconds = 0.0
-        last = self._spent[-1]
+        last_spent = self._spent[-1]
         # Common work of a configuration serves it and all that come after it, so that the last
         # configuration needs the common work of all before it. Other work serves only the
         # configuration that did it.
@@ -135,7 +135,7 @@ class Costs:
             for part, part_seconds in spent.seconds.items():
                 if part in self._common_parts:
                     seconds_needed[part] = part_seconds / divisor
-                elif spent is last:
+                elif spent is last_spent:
                     seconds_needed[part] = part_seconds
             seconds.update(seconds_needed)  # `Counter.update` adds.
             # The meter tells nothing of parts, so a part gets that share of the energy that it has

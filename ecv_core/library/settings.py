@@ -105,11 +105,12 @@ def settings_of_rule(rule: StoppingRule | str) -> dict[str, Any] | None:
 def check_rule(rule: object) -> None:
     """Refuse what cannot stop a run. Raises: InputError."""
     if isinstance(rule, type) or not callable(getattr(rule, "decide", None)):
-        what = repr(rule)
+        rule_words = repr(rule)
         if isinstance(rule, type):
-            what = f"the class {rule.__name__}"
+            rule_words = f"the class {rule.__name__}"
         raise InputError(
-            f"the rule is {what}, which cannot decide; give an id ({', '.join(stopping.RULES)}), "
+            f"the rule is {rule_words}, which cannot decide; give an id "
+            f"({', '.join(stopping.RULES)}), "
             "or an object with decide(results), such as ecv.EFold(alpha=1e-4)"
         )
 

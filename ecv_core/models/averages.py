@@ -40,7 +40,7 @@ class Popular:
         if self._batch_size:  # one half of a batch are interactions, the other their negatives
             items = _items_once_per_batch(train, max(self._batch_size // 2, 1), seed)
         counts = np.bincount(items, minlength=train.shape[1])
-        self._scores = counts.astype(np.float32)  # exact: no item has 2^24 users here
+        self._scores = counts.astype(np.float32)  # This is exact, as no item has 2^24 users here.
         progress("fit", 1, 1)
 
     @property
@@ -70,7 +70,8 @@ def _items_once_per_batch(train: csr_array, positives_per_batch: int, seed: int)
     rng = np.random.default_rng(seed)
     item_count = train.shape[1]
     users = rows_of_entries(train)
-    positive_pairs = users * item_count + train.indices  # a number for each user and item
+    # Each pair of a user and an item has a number.
+    positive_pairs = users * item_count + train.indices
     negatives = np.empty(train.nnz, dtype=np.intp)
     to_draw = np.arange(train.nnz)
     for _ in range(_DRAWS):  # a user of nearly all items may keep a positive as a negative
@@ -82,7 +83,7 @@ def _items_once_per_batch(train: csr_array, positives_per_batch: int, seed: int)
     # becomes one number, and of equal numbers one is kept.
     items = np.concatenate([train.indices, negatives])
     batches_and_items = np.unique(np.tile(batches, 2) * item_count + items)
-    return batches_and_items % item_count  # the item of each such number
+    return batches_and_items % item_count  # This is the item of each such number.
 
 
 _POPULAR_PARAMETERS = (

@@ -140,7 +140,8 @@ def _block_of_times(train: Pairs, asked: Pairs, days_per_period: int) -> Feature
     periods, train_rows = np.unique(train_periods, return_inverse=True)
     nearest_rows = np.searchsorted(periods, asked_periods).clip(max=len(periods) - 1)
     is_known = periods[nearest_rows] == asked_periods
-    empty_row = len(periods)  # the last one, of a period that training does not know
+    # The last row is that of a period which training does not know.
+    empty_row = len(periods)
     asked_rows = np.where(is_known, nearest_rows, empty_row)
     features = _indicators(np.arange(len(periods)), len(periods) + 1)
     return _feature_block([features], train_rows, asked_rows)
@@ -173,7 +174,7 @@ class BayesianFM:
         myfm = import_myfm()
         days = self._params.get("days", 1)  # models without features of time have no such parameter
         blocks = feature_blocks(train, asked, days_per_period=days, **self._features)
-        self._check_memory(blocks)  # within myFM a lack of it would end the whole process
+        self._check_memory(blocks)  # Within myFM, a lack of memory would end the whole process.
         train_blocks = [
             myfm.RelationBlock(block.train_rows.tolist(), block.features) for block in blocks
         ]
@@ -203,7 +204,7 @@ class BayesianFM:
                     "longer finite numbers; use a smaller dimension or deviation"
                 )
             report(step + 1, steps, average)
-            return False  # go on
+            return False  # False lets myFM go on.
 
         myfm.create_train_fm(
             self._params["dimension"],

@@ -113,7 +113,8 @@ def _fit_shared(
 
     def fitted_models() -> Iterator[tuple[int, Fitted]]:
         for model_index, model in enumerate(models):
-            model.solve_weights(users_items, gram.clone())  # a copy, because solving overwrites it
+            # The Gram matrix is copied, because solving overwrites it.
+            model.solve_weights(users_items, gram.clone())
             yield model_index, model
             model.free_weights()  # only one model's weights are in memory at a time
 

@@ -139,7 +139,7 @@ class GraphNet(PairNet):
         positive_indices = item_indices[: len(items)]
         negative_indices = item_indices[len(items) :].view(negatives.shape)
         batch = SampledBatch(user_indices, positive_indices, negative_indices)
-        loss = bpr_loss(user_vectors, item_vectors, batch)  # fills in the gradients
+        loss = bpr_loss(user_vectors, item_vectors, batch)  # This fills in the gradients.
         # The loss's gradients by the final vectors are known; torch takes them back through the
         # layers. Given to `backward` they would make torch import sympy, half a second of the first
         # fold of a process: this sum has the same gradients.

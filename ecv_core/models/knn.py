@@ -136,8 +136,8 @@ class RP3Beta(NeighbourModel):
         )
         users_per_item = np.bincount(train.indices, minlength=train.shape[1]).astype(np.float32)
         users_per_item = np.maximum(users_per_item, 1)
-        divisors_as_start = users_per_item**alpha  # of each item as i
-        divisors_as_goal = users_per_item**beta  # of each item as j
+        divisors_as_start = users_per_item**alpha  # These are of each item as i.
+        divisors_as_goal = users_per_item**beta  # These are of each item as j.
         # The goal j is the one that has neighbours: the items i with the largest weights to it.
         return SimilarityTerms(
             entries=steps,

@@ -70,7 +70,8 @@ class MultiVAENet(SampledNet):
         hidden = self.params["hidden"]
         latent = self.params["latent"]
         self._sampled_count = int(self.params.get("sampled_items", 0))
-        self._decide_on_threads()  # sets `with_one_thread`, and `_multiplications` for `_loss`
+        # This sets `with_one_thread`, and `_multiplications` for `_loss`.
+        self._decide_on_threads()
         self._epoch = 0
         self._input_layer = Layer(self._weight(self.n_items, hidden), self._bias(hidden))
         # Mean and variance come from one product, yet each is drawn as a layer of `latent` outputs.
@@ -91,7 +92,9 @@ class MultiVAENet(SampledNet):
         """Count the multiplications of a step, and set whether one thread is enough for them."""
         users_per_step = self.params["batch_size"]
         items_per_step = self.n_items
-        if self._sampled_count:  # the drawn items, and about as many of the batch's own
+        # On a sample of the items, a step has those that are drawn, and about as many of the
+        # batch's own.
+        if self._sampled_count:
             items_per_step = min(self.n_items, 2 * self._sampled_count)
         # Those of the output layer alone, which takes by far the most of the time of a step.
         self._multiplications = users_per_step * self.params["hidden"] * items_per_step
@@ -197,6 +200,6 @@ class MultiVAENet(SampledNet):
         self.keep_training_data(train, None)
 
     def score(self, users: Indices) -> Tensor:
-        with torch.no_grad():  # in float32: lower precision would make ties
+        with torch.no_grad():  # Scores are in float32, as lower precision would make ties.
             mean, _ = self._latent_distributions(self._input.take_rows(users))
             return self._item_logits(mean)

@@ -67,7 +67,8 @@ def dense_cooccurrences(train: csr_array) -> Tensor:
     item_count = train.shape[1]
     matrix = torch.from_numpy(train.toarray())
     counts = torch.empty((item_count, item_count))
-    for start in range(0, item_count, BLOCK_ITEMS):  # upper triangle only: the product is symmetric
+    # The product is symmetric, so the upper triangle is enough.
+    for start in range(0, item_count, BLOCK_ITEMS):
         end = min(start + BLOCK_ITEMS, item_count)
         counts[start:end, start:] = matrix[:, start:end].T @ matrix[:, start:]
         counts[end:, start:end] = counts[start:end, end:].T
@@ -194,7 +195,8 @@ def keep_nearest(similarities: csr_array, neighbours: int) -> csr_array:
         kth_largest = np.partition(values, -neighbours)[-neighbours]
         room_for_ties = neighbours - np.count_nonzero(values > kth_largest)
         ties = np.flatnonzero(values == kth_largest)
-        is_kept_in_row = is_kept[entries]  # a view: what is set in it is set in `is_kept`
+        # This is a view, so what is set in it is set in `is_kept`.
+        is_kept_in_row = is_kept[entries]
         is_kept_in_row &= values >= kth_largest
         is_kept_in_row[ties[room_for_ties:]] = False
     kept_before_entry = np.concatenate(([0], np.cumsum(is_kept)))
@@ -214,7 +216,8 @@ def compiled_nearest(terms: SimilarityTerms, neighbours: int, progress: Progress
     by_column = with_int32_indices(by_row.T.tocsr())
     blocks = []
     for first, end in pairwise(_bounds_of_blocks(by_row, by_column)):
-        progress("fit", 0, 2)  # says nothing new, but lets the search be cancelled here
+        # This reports nothing new, but lets the search be cancelled here.
+        progress("fit", 0, 2)
         starts, columns, values = nearest(
             by_row.indptr,
             by_row.indices,

@@ -16,7 +16,7 @@ _MATRIX = "int32[::1], int32[::1], float32[::1]"
 @njit(nogil=True)
 def _kth_largest(values: Float32s, k: int) -> np.float32:
     """The k-th largest value; they are at least k. One pass, with a heap of the k best so far."""
-    heap = np.sort(values[:k])  # its least value is first
+    heap = np.sort(values[:k])  # Sorted values are a heap, whose least comes first.
     for value in values[k:]:
         if value > heap[0]:
             # The value takes the place of the least, and sinks below all that are smaller.

@@ -36,7 +36,8 @@ class Elsewhere(Algorithm):
 def _can_be_shown(value: object) -> bool:
     if isinstance(value, str):
         return len(value) <= MAX_TEXT and value.isprintable()
-    return isinstance(value, int | float) and abs(value) <= sys.float_info.max  # not NaN either
+    # This refuses NaN, too.
+    return isinstance(value, int | float) and abs(value) <= sys.float_info.max
 
 
 def _number(value: ParamValue) -> ParamValue:
@@ -66,7 +67,7 @@ def model_elsewhere(name: str, task: Task) -> Elsewhere:
         paper="",
         parameters=(),
         build=build,
-        log_odds=True,  # who reports a log loss has probabilities
+        log_odds=True,  # Whoever reports a log loss has probabilities.
         task=task,
     )
 

@@ -48,7 +48,8 @@ def indices_of_training_pairs(
         In order.
     """
     indices = np.empty(len(users), np.int64)
-    last_digits = np.uint64(8 * len(marks) - 1)  # all ones, as the number of bits is a power of two
+    # Its binary digits are all ones, as the number of bits in `marks` is a power of two.
+    last_digits = np.uint64(8 * len(marks) - 1)
     # First the pairs are chosen whose bit is set, which include all of the training matrix. The
     # index of each pair is written, but the next one overwrites it unless the bit is set. So there
     # is no branch, which the processor would often predict wrongly.

@@ -77,7 +77,8 @@ class TrainingPairs:
         self.n_items = train.shape[1]
         self.users = matrix.row_of_entry
         self.items = matrix.columns.long()
-        keys = self.users * self.n_items + self.items  # in order, as rows and their columns are
+        # The keys ascend, as rows and their columns do.
+        keys = self.users * self.n_items + self.items
         self._lookup: LookupByMarks | LookupByKeys
         if device.type == "cpu":
             # A processor finds a pair sooner in its user's row than among the keys of all pairs.
@@ -411,7 +412,7 @@ class NeuMFNet(PairNet):
         return (second_hidden @ self._out_mlp).view(first_sums.shape[:-1])
 
     def score(self, users: Indices) -> Tensor:
-        with torch.no_grad():  # in float32: lower precision would make ties
+        with torch.no_grad():  # Scores are in float32, as lower precision would make ties.
             rows = torch.as_tensor(users, device=self.device)
             weighted_users = self._gmf_users[rows] * self._out_gmf
             scores = torch.addmm(self._out_bias, weighted_users, self._gmf_items.T)

@@ -52,7 +52,8 @@ class Estimator:
         if "random_state" in estimator.get_params():
             estimator.set_params(random_state=seed)
         if not self._estimator_class.__module__.startswith("sklearn"):
-            estimator.set_params(n_jobs=1, verbosity=0)  # others take every core, and print
+            # Other libraries than scikit-learn would take every core, and print.
+            estimator.set_params(n_jobs=1, verbosity=0)
         steps = [SimpleImputer(strategy="median", keep_empty_features=True)]
         if self._scales_features:
             steps.append(StandardScaler())

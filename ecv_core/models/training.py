@@ -66,7 +66,8 @@ class Validation:
         Returns:
             None if the data is too small to hide anything.
         """
-        rng = np.random.default_rng([seed, 1])  # not the numbers that training draws by the seed
+        # These are not the numbers that training draws by the same seed.
+        rng = np.random.default_rng([seed, 1])
         row_sizes = np.diff(train.indptr)
         user_of_entry = rows_of_entries(train)
         # A user's interaction with the lowest draw stays visible, so that nobody loses everything.
@@ -105,7 +106,7 @@ class Validation:
         device = self.visible_rows.columns.device
         ranks = torch.arange(1, list_length + 1, dtype=torch.float64, device=device)
         discounts = 1 / torch.log2(ranks + 1)
-        best_dcg = discounts.cumsum(0)  # of 1, 2, ... hits
+        best_dcg = discounts.cumsum(0)  # The entries are the ideal gains of 1, 2, ... hits.
         ndcg_sum = 0.0
         users_at_once = max(1, CELLS_AT_ONCE // item_count)
         for start in range(0, len(self.users), users_at_once):

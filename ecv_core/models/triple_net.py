@@ -37,7 +37,7 @@ class Triples:
             device: Where triples are drawn.
         """
         users = rows_of_entries(train)
-        by_basket = np.lexsort((baskets, users))  # by user first
+        by_basket = np.lexsort((baskets, users))  # This sorts by user, and then by basket.
         users = users[by_basket]
         baskets = baskets[by_basket]
         begins_basket = np.ones(len(users), dtype=bool)

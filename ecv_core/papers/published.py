@@ -165,7 +165,8 @@ def recorded(dataset: str) -> list[RunRecord]:
 def recorded_entries(dataset: str) -> list[Entry]:
     """Those of each algorithm with the most folds, best first."""
     runs = recorded(dataset)
-    most_folds: dict[str, int] = {}  # algorithm -> the most folds that a run of it has
+    # For each algorithm, this is the most folds that a run of it has.
+    most_folds: dict[str, int] = {}
     for run in runs:
         algorithm = run.spec.algorithm
         most_folds[algorithm] = max(most_folds.get(algorithm, 0), len(run.folds))

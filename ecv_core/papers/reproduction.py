@@ -177,7 +177,7 @@ def _every_part() -> list[PaperPart]:
 
 def _printed_rows(fields: Mapping[str, Any]) -> dict[str, list[str]]:
     """The cells of each row of a part as printed, from left to right."""
-    published_file = fields.get("held")  # the file of data/published that holds the rows
+    published_file = fields.get("held")  # This is the file of data/published that holds the rows.
     if published_file is not None:
         return _published_rows(published_file)
     rows = {}
@@ -259,15 +259,15 @@ def _compare(
         return CellVerdict(label="differs", why=part.why_different)
     # Two numbers are the same if ours, rounded to as many decimals as are printed, is the printed
     # one.
-    theirs = float(published)
+    published_number = float(published)
     _, _, printed_decimals = published.partition(".")
     decimals = len(printed_decimals)
-    if theirs == round(ours, decimals):
+    if published_number == round(ours, decimals):
         return CellVerdict(label="same")
-    by = f"by {ours - theirs:+.{decimals}f}"
-    if theirs:
-        by += f" ({100 * (ours - theirs) / abs(theirs):+.0f} %)"
-    return CellVerdict(label="differs", by=by, why=part.why_different)
+    difference_words = f"by {ours - published_number:+.{decimals}f}"
+    if published_number:
+        difference_words += f" ({100 * (ours - published_number) / abs(published_number):+.0f} %)"
+    return CellVerdict(label="differs", by=difference_words, why=part.why_different)
 
 
 def _without_ours(part: PaperPart, row: str, column: str, published: str) -> CellVerdict:

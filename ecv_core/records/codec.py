@@ -96,7 +96,7 @@ def what_is_wrong(error: Exception) -> str:
         return "it is not JSON"
     path = details["loc"]
     if _is_of_parameter(path):
-        path = path[:-1]  # without the type that pydantic tried
+        path = path[:-1]  # The last part is the type that pydantic tried.
     what = _path_words(path)
     if kind in _WITHOUT_VALUE:
         return f"{what} {_WITHOUT_VALUE[kind]}"

@@ -454,15 +454,17 @@ class RunSpec:
     def settings_with_roles(self, *roles: Role) -> dict[str, object]:
         """The settings that have one of these roles, by name, in their order."""
         values = {}
-        for name, about in SETTINGS.items():
-            if about.role in roles:
+        for name, setting in SETTINGS.items():
+            if setting.role in roles:
                 values[name] = getattr(self, name)
         return values
 
     def same_scores(self, other: RunSpec) -> bool:
         """Whether a fold has the same score in both, whichever of the folds they run."""
-        mine = replace(self, only_folds=other.only_folds)
-        return mine.settings_with_roles(*SCORE_ROLES) == other.settings_with_roles(*SCORE_ROLES)
+        with_same_folds = replace(self, only_folds=other.only_folds)
+        return with_same_folds.settings_with_roles(*SCORE_ROLES) == other.settings_with_roles(
+            *SCORE_ROLES
+        )
 
     @property
     def score_key(self) -> str:

@@ -125,7 +125,8 @@ def varied_parameters(names: Sequence[str]) -> list[dict[str, ParamValue]] | Non
             algorithm = models.algorithm(algorithm_id)
             algorithms.add(algorithm_id)
             configurations.append(algorithm.with_defaults(algorithm.resolve(params)))
-    except InputError:  # of a contender from outside neither name nor parameters are known here
+    except InputError:
+        # Neither the name nor the parameters of a contender from outside are known here.
         return None
     if len(algorithms) != 1:
         return None

@@ -170,7 +170,7 @@ def winner_new_data(
         uncorrected = new_data_interval(user_scores, terms.confidence, k=terms.k)
         # Any of the contenders may be the one that looks best by chance (Bonferroni).
         corrected = new_data_interval(user_scores, 1 - error / len(contenders), k=terms.k)
-    except InputError:  # a single user, or a fold without anybody
+    except InputError:  # There is a single user, or a fold without anybody.
         return None
     # Chance has made the best look too good, so only the worse side reaches further.
     interval = NewDataInterval(low=uncorrected.low, high=corrected.high)
@@ -204,13 +204,13 @@ def methods_sentence(names: Sequence[str], terms: Terms, result: SelectionResult
     question = "which contender to use"
     if terms.winner_must_be_certain:
         question = "which contender is best"
-    within = ""
+    within_budget = ""
     if terms.budget is not None:
-        within = f", within a budget of {terms.budget.text}"
+        within_budget = f", within a budget of {terms.budget.text}"
     sentence = (
         f"To find out {question}, we evaluated {len(names)} contenders on the same folds, each "
-        f"until {_end_words(terms)}{within} ({sum(result.folds_used)} of {terms.k * len(names)} "
-        f"folds). We chose {names[verdict.winner]}."
+        f"until {_end_words(terms)}{within_budget} ({sum(result.folds_used)} of "
+        f"{terms.k * len(names)} folds). We chose {names[verdict.winner]}."
     )
     if verdict.as_good:
         as_good = _names_at(verdict.as_good, names)
@@ -258,18 +258,24 @@ def _end_words(terms: Terms) -> str:
         )
     if terms.budget is not None:
         return "the expected loss was as small as possible"
-    sure = f"with {percent_text(terms.confidence)} confidence for all interim looks together"
+    confidence_words = (
+        f"with {percent_text(terms.confidence)} confidence for all interim looks together"
+    )
     if terms.until == "order":
-        text = f"the place of every contender by the mean of all {terms.k} folds was known {sure}"
+        text = (
+            f"the place of every contender by the mean of all {terms.k} folds was known "
+            f"{confidence_words}"
+        )
         if terms.indifference:
             text += f", or it differed by at most {percent_text(terms.indifference)} of the mean"
         return text
     if terms.indifference:
         return (
             f"no other contender could be ahead of the chosen one by more than "
-            f"{percent_text(terms.indifference)} of its mean of all {terms.k} folds, {sure}"
+            f"{percent_text(terms.indifference)} of its mean of all {terms.k} folds, "
+            f"{confidence_words}"
         )
-    return f"no other contender could have the best mean of all {terms.k} folds, {sure}"
+    return f"no other contender could have the best mean of all {terms.k} folds, {confidence_words}"
 
 
 # A selection -> its verdict in a sentence or two.
@@ -295,10 +301,10 @@ def verdict_sentence(
     on_dataset = ""
     if dataset:
         on_dataset = f" on {dataset}"
-    last = result.rounds[-1]
+    last_round = result.rounds[-1]
     verdict = result.verdict
     winner = names[verdict.winner]
-    if not last.decided:
+    if not last_round.decided:
         return _undecided_sentence(names, terms, result.rounds, on_dataset)
     if verdict.tied and terms.winner_must_be_certain:
         # With folds left to run, contenders are tied only because they are within the indifference.
@@ -310,23 +316,24 @@ def verdict_sentence(
         facts += _worse_sentence(names, verdict) + _luck_sentence(terms, result)
     if terms.winner_must_be_certain:
         return f"{winner} is best{on_dataset}: decided {facts} {withheld_sentence(terms)}".rstrip()
-    return f"Use {winner}{on_dataset}: {_loss_words(names, terms, last)} Decided {facts}"
+    return f"Use {winner}{on_dataset}: {_loss_words(names, terms, last_round)} Decided {facts}"
 
 
 def _undecided_sentence(
     names: Sequence[str], terms: Terms, rounds: Sequence[Round], on_dataset: str
 ) -> str:
     """Who leads, and how many are still in."""
-    last = rounds[-1]
-    folds = counted(last.n, "fold")
+    last_round = rounds[-1]
+    folds = counted(last_round.n, "fold")
     if terms.until == "order":
         best = best_with_place(terms, rounds)
-        leader = last.leader
+        leader = last_round.leader
         if best is not None:
             leader = best
-        places = f"the places of {len(last.still_in)} contenders are not certain yet"
+        places = f"the places of {len(last_round.still_in)} contenders are not certain yet"
         return f"{names[leader]} leads{on_dataset} after {folds}; {places}."
-    return f"{names[last.leader]} leads{on_dataset} after {folds}; {_others_words(terms, last)}."
+    leader_name = names[last_round.leader]
+    return f"{leader_name} leads{on_dataset} after {folds}; {_others_words(terms, last_round)}."
 
 
 def _others_words(terms: Terms, selection_round: Round) -> str:
@@ -380,55 +387,58 @@ def _tied_sentence(
     verdict = result.verdict
     winner = names[verdict.winner]
     tied_names = listed([winner, *_names_at(verdict.tied, names)])
-    last = result.rounds[-1]
-    best = _best_mean_words(names[last.leader], names, last)
+    last_round = result.rounds[-1]
+    best = _best_mean_words(names[last_round.leader], names, last_round)
     sentence = (
         f"No difference found between {tied_names}{on_dataset}: all {terms.k} folds have run, and "
         f"{best}."
     )
-    # Of those that are tied nothing more is said.
-    others = tuple(contender for contender in verdict.order if contender not in verdict.tied)
-    if len(others) > 1 and not brief:
-        sentence += _worse_sentence(names, replace(verdict, order=others))
+    # The losers that are left are named as worse, or as not shown to be worse. The winner stays the
+    # first in the order.
+    winner_and_losers_left = tuple(
+        contender for contender in verdict.order if contender not in verdict.tied
+    )
+    if len(winner_and_losers_left) > 1 and not brief:
+        sentence += _worse_sentence(names, replace(verdict, order=winner_and_losers_left))
     return sentence
 
 
-def _best_mean_words(subject: str, names: Sequence[str], last: Round) -> str:
+def _best_mean_words(subject: str, names: Sequence[str], last_round: Round) -> str:
     """'A has the best mean', or 'A and B share the best mean'; the subject is A or 'it'.
 
     Until 'order' whoever is shown to be better than most others wins. One that is tied with it may
     have a better mean all the same: the best is the leader's.
     """
-    with_best_mean = [names[last.leader]]
-    for contender, gap in last.gaps.items():
-        if gap.behind == 0 and gap.folds == last.n:
+    with_best_mean = [names[last_round.leader]]
+    for contender, gap in last_round.gaps.items():
+        if gap.behind == 0 and gap.folds == last_round.n:
             with_best_mean.append(names[contender])
     if len(with_best_mean) > 1:
         return f"{listed(with_best_mean)} share the best mean"
     return f"{subject} has the best mean"
 
 
-def _loss_words(names: Sequence[str], terms: Terms, last: Round) -> str:
+def _loss_words(names: Sequence[str], terms: Terms, last_round: Round) -> str:
     """What is promised of the contender to use: how much may be lost by taking it."""
-    within = ""
+    within_budget = ""
     if terms.budget is not None:
-        within = f" within {terms.budget.text}"
+        within_budget = f" within {terms.budget.text}"
     if not terms.has_worst_score:
-        return f"it has the best mean so far{within}. {withheld_sentence(terms)}"
-    if not math.isfinite(last.expected_loss):
+        return f"it has the best mean so far{within_budget}. {withheld_sentence(terms)}"
+    if not math.isfinite(last_round.expected_loss):
         return (
-            f"it has the best mean so far{within}. How much it may lose is not known, because "
-            "not all contenders could be compared."
+            f"it has the best mean so far{within_budget}. How much it may lose is not known, "
+            "because not all contenders could be compared."
         )
-    if last.n == terms.k and last.expected_loss == 0:
-        best = _best_mean_words("it", names, last)
+    if last_round.n == terms.k and last_round.expected_loss == 0:
+        best = _best_mean_words("it", names, last_round)
         return f"{best} of all {terms.k} folds."
     limit = ""
     if terms.expected_loss is not None:
         limit = f" (allowed: {percent_text(terms.expected_loss)})"
     return (
-        f"it has the best mean so far{within}. Compared with whichever is best over all "
-        f"{terms.k} folds, it is expected to lose at most {_loss(last.expected_loss)} of its "
+        f"it has the best mean so far{within_budget}. Compared with whichever is best over all "
+        f"{terms.k} folds, it is expected to lose at most {_loss(last_round.expected_loss)} of its "
         f"score{limit}."
     )
 
@@ -436,12 +446,12 @@ def _loss_words(names: Sequence[str], terms: Terms, last: Round) -> str:
 def _cost_words(terms: Terms, result: SelectionResult) -> str:
     """'after 2 folds, with 37.5 % of all folds': those of the leader, and what all took."""
     counts = result.folds_used
-    after = f"after {counted(result.rounds[-1].n, 'fold')}"
+    after_folds = f"after {counted(result.rounds[-1].n, 'fold')}"
     if len(set(counts)) == 1:
-        after += " each"
+        after_folds += " each"
     if result.energy_share is not None:
-        return f"{after}, with {percent_text(result.energy_share)} of the energy"
-    return f"{after}, with {percent_text(sum(counts) / len(counts) / terms.k)} of all folds"
+        return f"{after_folds}, with {percent_text(result.energy_share)} of the energy"
+    return f"{after_folds}, with {percent_text(sum(counts) / len(counts) / terms.k)} of all folds"
 
 
 def _runner_up_sentence(names: Sequence[str], result: SelectionResult) -> str:
@@ -757,8 +767,8 @@ class _Step:
                 return self._tied_lane(self.verdict, contender, lane)
             return _with_known_place(lane)
         if contender in selection_round.still_in:
-            after = counted(lane.folds, "fold")
-            return replace(lane, state="in", says=f"its place is not known after {after}")
+            folds_words = counted(lane.folds, "fold")
+            return replace(lane, state="in", says=f"its place is not known after {folds_words}")
         if contender == self.best:
             return replace(_with_known_place(lane), state="leader")
         return _with_known_place(lane)
@@ -822,13 +832,13 @@ class _Step:
 
     def _dropped_lane(self, lane: _Lane) -> _Lane:
         """The lane of a contender that does not run any more."""
-        after = counted(lane.folds, "fold")
+        folds_words = counted(lane.folds, "fold")
         distance = _distance_range(lane.low, lane.high)
         if lane.low <= 0:
-            return replace(lane, state="close", says=f"close after {after}: {distance}")
+            return replace(lane, state="close", says=f"close after {folds_words}: {distance}")
         if self.terms.winner_must_be_certain:
             distance = f"at least {_distance_words(lane.low)}"
-        return replace(lane, state="out", says=f"dropped after {after}: {distance}")
+        return replace(lane, state="out", says=f"dropped after {folds_words}: {distance}")
 
     def _tied_lane(self, verdict: Verdict, contender: int, lane: _Lane) -> _Lane:
         """The row in the chart of a contender that the verdict ties with the winner."""

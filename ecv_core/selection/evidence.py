@@ -407,7 +407,7 @@ def _ratios_of_others(
         fold_freedom: Degrees of freedom of that variance.
     """
     # A ratio is by how much folds multiply the variance that users show.
-    usable = (fold_freedom > 0) & (user_variances > 0)  # False for NaN
+    usable = (fold_freedom > 0) & (user_variances > 0)  # It is False for NaN.
     with np.errstate(invalid="ignore", divide="ignore"):
         ratios = np.where(usable, fold_variances / user_variances, 0.0)
     weights = np.where(usable, fold_freedom, 0.0)
@@ -496,7 +496,8 @@ def level_of_looks(error: float, k: int, *, new_data: bool = False) -> float:
     looks = len(times)
     if looks == 1:
         return error
-    from scipy.optimize import brentq  # a fifth of a second, needed only here
+    # This import takes a fifth of a second, and is needed only here.
+    from scipy.optimize import brentq
 
     # The limit that all looks share lies between these two; the margins are for rounding.
     limit_of_one_look = -float(ndtri(error))

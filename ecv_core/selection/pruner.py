@@ -126,7 +126,8 @@ class FoldPruner:
                 f"the score of user or sample {users[place]} in fold {fold} of trial "
                 f"{trial.number} is {values[place]}; give finite numbers, or NaN for none"
             )
-        mean = float(np.nanmean(values))  # of all users, also where groups of them are kept below
+        # The mean is of all users, also where groups of them are kept below.
+        mean = float(np.nanmean(values))
         if len(users) > _MOST_USERS:
             users, values = _in_groups(users, values)
         fold_scores = _FoldScores(users_digest=_digest(users), values=values, mean=mean)

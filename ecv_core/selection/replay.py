@@ -343,7 +343,7 @@ class _CompletedScores(PairedScores):
         # In arrays of two dimensions a row is a contender and a column a fold.
         scores = np.array([contender.folds for contender in contenders])
         has_run = ~np.isnan(scores)
-        reference = int(has_run.sum(axis=1).argmax())  # a contender with most folds
+        reference = int(has_run.sum(axis=1).argmax())  # This is a contender with most folds.
         ahead_of_reference = np.nanmean(scores - scores[reference], axis=1)[:, None]
         # A missing score is drawn as the level of its fold, plus how far the contender is ahead of
         # the reference, plus noise as large as its users show. The level of a fold is the mean

@@ -411,7 +411,8 @@ class Selection:
             settled = self._settle_places(comparison)
         else:
             settled = self._settle_rivals(comparison, budget_is_spent=budget_is_spent)
-        turns = tuple(self._turns_since_look)  # at least one, for a look follows a round of folds
+        # There is at least one, for a look follows a round of folds.
+        turns = tuple(self._turns_since_look)
         self._turns_since_look = []
         # In a round in which the leader waits for others, the newest fold is the last of theirs.
         newest_fold = turns[-1].fold
@@ -661,7 +662,7 @@ class Selection:
         unsettled = []
         for other, behind, half_width in zip(others_after, spread.means, half_widths, strict=True):
             pair = (contender, other)
-            if pair in self._settled:  # at an earlier look
+            if pair in self._settled:  # An earlier look has settled it.
                 continue
             # Equivalence is shown by two one-sided tests, as in `_equivalent_ties`.
             is_equivalent = abs(behind) + half_width <= margin
@@ -696,13 +697,13 @@ class Selection:
         leader_folds = comparison.leader_folds
         counts = self._counts
         # They are near the leader if folds add no noise to what users show.
-        near = self._near_leader(comparison, undecided)
-        if near:
+        near_leader = self._near_leader(comparison, undecided)
+        if near_leader:
             # A difference is over folds that both have. While all near ones have fewer than the
             # leader, they draw level with it; another fold of the leader would tell nothing yet.
-            if all(counts[contender] < leader_folds for contender in near):
-                return dict.fromkeys(near, leader_folds)
-            return dict.fromkeys([comparison.leader, *near], leader_folds + 1)
+            if all(counts[contender] < leader_folds for contender in near_leader):
+                return dict.fromkeys(near_leader, leader_folds)
+            return dict.fromkeys([comparison.leader, *near_leader], leader_folds + 1)
         lagging = [contender for contender in undecided if counts[contender] < leader_folds]
         if lagging:
             return {contender: counts[contender] + 1 for contender in lagging}
@@ -794,7 +795,7 @@ class Selection:
         error = (1 - self._terms.confidence) / self._contender_count
         level = level_of_looks(error, self._terms.k, new_data=True)
         spread = self._spread(winner, others, NEW_DATA)
-        half_widths = spread.half_widths(level, None)  # of the mean of endless folds
+        half_widths = spread.half_widths(level, None)  # None asks for the mean of endless folds.
         return tuple(_above_zero(others, spread.means - half_widths))
 
     def _others(self, contender: int) -> list[int]:

@@ -307,7 +307,7 @@ def folds_csv(interactions: Interactions, folds: Folds) -> bytes:
             f"the split '{folds.strategy}' does not hold every interaction out exactly once, so "
             "it cannot be one CSV of user_id,item_id,fold; export it as a ZIP archive"
         )
-    checked_parts(interactions, folds, 0)  # refuses folds of other interactions
+    checked_parts(interactions, folds, 0)  # This refuses folds of other interactions.
     columns = id_columns(interactions, np.arange(len(interactions)))
     columns["fold"] = pa.array(folds.assignment)
     return csv_text(columns)
@@ -338,13 +338,14 @@ def csv_text(columns: dict[str, pa.Array]) -> bytes:
     try:
         return header + _rows_text(table, "none")
     except pa.ArrowInvalid:
-        return header + _rows_text(table, "needed")  # quotes all text, so it is not tried first
+        # This one quotes all text, so it is not tried first.
+        return header + _rows_text(table, "needed")
 
 
 def _rows_text(table: pa.Table, quoting: str) -> bytes:
-    out = io.BytesIO()
-    csv.write_csv(table, out, csv.WriteOptions(include_header=False, quoting_style=quoting))
-    return out.getvalue()
+    file = io.BytesIO()
+    csv.write_csv(table, file, csv.WriteOptions(include_header=False, quoting_style=quoting))
+    return file.getvalue()
 
 
 def write_folds(path: Path, interactions: Interactions, folds: Folds) -> None:
@@ -460,13 +461,13 @@ def _fold_note(index: int, parts: FoldParts, leak: Leakage | None) -> str:
     if leak is None:
         return note
     shares = []
-    for whose, share in (
+    for compared_with, share in (
         ("anyone's", leak.of_any_user),
         ("of the same item", leak.of_same_item),
         ("of the same user", leak.of_same_user),
     ):
         if share is not None:
-            shares.append(f"{whose} {share:.1%}")
+            shares.append(f"{compared_with} {share:.1%}")
     return (
         f"{note} Leakage, the share of training interactions that lie after the test interaction "
         f"they help to predict: {', '.join(shares) or 'not known'}."
@@ -497,14 +498,14 @@ def split_archive(
     Raises:
         FoldsError: If the folds belong to other interactions.
     """
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as archive:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
         text = readme(interactions, folds, facts=facts).encode()
         for name, content in [("README.md", text), *_csv_files(interactions, folds)]:
             info = zipfile.ZipInfo(name, _ANY_DAY)
             info.external_attr = _MODE_IN_ZIP
             archive.writestr(info, content, zipfile.ZIP_DEFLATED, compresslevel=6)
-    return out.getvalue()
+    return file.getvalue()
 
 
 def _csv_files(interactions: Interactions, folds: Folds) -> Iterator[tuple[str, bytes]]:

@@ -165,7 +165,7 @@ def random_holdout(interactions: Interactions, k: int, seed: int, settings: Sett
     count = len(interactions)
     together = bool(settings.get("together"))  # leave-one-out has no such setting
     sizes = _history_sizes(interactions)
-    if together:  # as if all interactions were a single user's
+    if together:  # It is as if all interactions were a single user's.
         sizes = np.array([count], dtype=np.int32)
     held_out = _held_out_counts(sizes, settings)
     if not _is_anybody_tested(sizes, held_out):
@@ -233,7 +233,7 @@ def _held_out_counts(sizes: Counts, settings: Settings, steps_back: int = 0) -> 
         settings: The settings of the split; without a share 'test' one of each user is tested.
         steps_back: How many folds have tested a block each, from the end of the histories on.
     """
-    if "test" not in settings:  # as in leave-one-out, whose validation is yes or no
+    if "test" not in settings:  # The split is leave-one-out, where validation is yes or no.
         one_each = np.ones_like(sizes)
         return HeldOutCounts(one_each, one_each * bool(settings["validation"]))
     test = counts_of_share(sizes, float(settings["test"]))
@@ -250,7 +250,7 @@ def _message_of_short_histories(
     settings: Settings,
     unit: str = "interactions",
 ) -> str:
-    needed = 2  # one to learn from and one to test on
+    needed = 2  # A user needs one to learn from and one to test on.
     if settings["validation"]:
         needed = 3
     longest = int(history_sizes.max(initial=0))
@@ -279,7 +279,7 @@ def user_fold_in(
     fold_of_user = np.full(interactions.n_users, -1, dtype=np.int16)
     fold_of_user[users] = deal_evenly(len(users), k, rng)
     assignment = fold_of_user[interactions.users]
-    assignment[~is_held_out] = -1  # the fold-in parts, which no fold holds out
+    assignment[~is_held_out] = -1  # These are the fold-in parts, which no fold holds out.
     if not settings["validation"]:
         return assignment
     if k < 3:
@@ -318,7 +318,7 @@ def user_split(interactions: Interactions, k: int, seed: int, settings: Settings
         part_of_user[test_users] = Part.TEST
         part_of_user[other_users[:validation_count]] = Part.VALIDATION
         parts = part_of_user[interactions.users]
-        parts[~is_held_out] = Part.TRAIN  # the fold-in part
+        parts[~is_held_out] = Part.TRAIN  # This is the fold-in part.
         return parts
 
     return draw
@@ -460,7 +460,7 @@ def temporal_windows(interactions: Interactions, k: int, seed: int, settings: Se
         test_indices.append(_index_after_share(share_before, count))
     test_starts = times[test_indices]
     train_starts = np.full(k, times[0])
-    if settings["training"] == SLIDING:  # as many interactions for each window as for the first
+    if settings["training"] == SLIDING:  # Each window has as many interactions as the first.
         train_starts = times[np.array(test_indices) - test_indices[0]]
     if np.any(np.diff(test_starts) <= 0) or np.any(train_starts >= test_starts):
         raise FoldsError(
@@ -524,7 +524,7 @@ def _validation_start(
     if not share:
         return test_start
     train_index, test_index = np.searchsorted(times, [train_start, test_start]).tolist()
-    train_count = test_index - train_index  # validation included
+    train_count = test_index - train_index  # The validation part is counted, too.
     start = int(times[train_index + _index_after_share(1 - share, train_count)])
     if start <= train_start:
         raise FoldsError(_message_of_first_moment(interactions, "validation", share))

@@ -154,7 +154,8 @@ def record_k_fold(interactions: Interactions, k: int, seed: int, _: Settings) ->
 def deal_evenly(count: int, k: int, rng: np.random.Generator) -> Assignment:
     """A fold at random for each of `count`; how many a fold has differs by at most one."""
     fold_order = rng.permutation(k).astype(np.int16)
-    folds = np.resize(fold_order, count)  # the order, again and again
+    # The folds take their turns in this order, again and again.
+    folds = np.resize(fold_order, count)
     rng.shuffle(folds)
     return folds
 
@@ -380,7 +381,7 @@ def _make_and_check(
             parts = _call_or_refuse(name, result, index)
             return _checked_numbers(name, parts, count, 0, len(Part) - 1).astype(np.int8)
 
-        draw(0)  # so that a wrong function is refused before anything runs
+        draw(0)  # A wrong function is refused here, before anything runs.
         return draw
     # -1 is the fold of an interaction that no fold holds out.
     assignment = _checked_numbers(name, result, count, -1, k - 1).astype(np.int16)

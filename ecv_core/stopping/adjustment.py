@@ -109,7 +109,8 @@ class CheapModels:
         """
         # A dear model's score of a user in a fold is predicted from two numbers of each cheap
         # model: its score of this user in this fold, and its mean for this user over all folds.
-        is_scored = ~np.isnan(self.values)  # shape (models, folds, users), as the scores
+        # Arrays have the shape (models, folds, users), as the scores have.
+        is_scored = ~np.isnan(self.values)
         sums_over_folds = np.where(is_scored, self.values, 0.0).sum(axis=1)
         scored_folds = is_scored.sum(axis=1)
         user_means = sums_over_folds / np.maximum(scored_folds, 1)

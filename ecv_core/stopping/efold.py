@@ -112,7 +112,7 @@ class EFold:
         verdict = f"is above alpha = {alpha}, so the interval is not steady enough"
         if stop:
             verdict = f"is at most alpha = {alpha}, so the interval is steady enough"
-        product = scientific(float(f"{alpha_needed:.2e}"))  # written like alpha
+        product = scientific(float(f"{alpha_needed:.2e}"))  # It is written like alpha.
         return decision(
             n,
             f"the interval is {self.words(width)} wide ({self.words(width_before)} before); width "
@@ -179,9 +179,9 @@ def least_alphas(deviations: Floats, confidence: float) -> Floats:
     # A row is an order of the folds. Its columns are the deviations of the first score, of the
     # first two scores, and so on: column n - 1 holds what is known after fold n.
     _, k = deviations.shape
-    first_stop = EFold(alpha=1.0).first  # the first fold that can stop, for any alpha
+    first_stop = EFold(alpha=1.0).first  # This fold is the same for any alpha.
     widths = 2 * t_factors(k, confidence) * deviations
-    widths_before = widths[:, first_stop - 2 : -1]  # one fold earlier
+    widths_before = widths[:, first_stop - 2 : -1]  # These are the widths one fold earlier.
     alphas = np.full(deviations.shape, np.inf)
     alphas[:, first_stop - 1 :] = least_alpha(widths_before, widths[:, first_stop - 1 :])
     return alphas

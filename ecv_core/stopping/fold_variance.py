@@ -208,7 +208,7 @@ def _sums_within_by_pairs(
     models = len(scores.values)
     pairs = _Pairs.of(patterns)
     within = np.zeros((len(sets), models, models))
-    if pairs.common_users.any():  # else nobody is in two folds, and all sums are 0
+    if pairs.common_users.any():  # Otherwise nobody is in two folds, and all sums are 0.
         for a, b in itertools.combinations_with_replacement(range(models), 2):
             products = scores.products_of_differences(a, b, pairs)
             within[:, a, b] = _sums_about_own_means(sets, patterns, pairs, products)
@@ -516,7 +516,8 @@ def effect_weights(variance_ratio: ArrayLike, folds: ArrayLike) -> Floats:
     # Bayes' theorem, in logarithms: the prior times how likely the fold means are with each effect.
     log_likelihoods = -freedom / 2 * (np.log1p(_EFFECTS) + ratios / (1 + _EFFECTS))
     logs = np.log(_PRIOR) + log_likelihoods
-    weights = np.exp(logs - logs.max(axis=-1, keepdims=True))  # the largest is 1: no overflow
+    # The largest becomes 1, so that none overflows.
+    weights = np.exp(logs - logs.max(axis=-1, keepdims=True))
     return weights / weights.sum(axis=-1, keepdims=True)
 
 
@@ -760,8 +761,10 @@ def wilson_half_width(
         # Squared standard errors over n, in a finite population: z^2 / n * (N - n) / (N - 1).
         squared_errors = standard_errors**2 * (population_ratio - 1) / (population - 1)
         farthest = np.zeros(len(hits))
-        for count in (hits, samples - hits):  # upwards from the ones, then from the zeros
-            corrected = np.minimum((count + 0.5) / samples, 1)  # for continuity
+        # The bound is taken upwards from the ones, then from the zeros.
+        for count in (hits, samples - hits):
+            # A discrete share gets a correction for continuity, of half a sample.
+            corrected = np.minimum((count + 0.5) / samples, 1)
             # The upper end of Wilson's interval: the larger root of his quadratic.
             root = np.sqrt(squared_errors**2 + 4 * squared_errors * corrected * (1 - corrected))
             upper_end = (2 * corrected + squared_errors + root) / (2 * (1 + squared_errors))

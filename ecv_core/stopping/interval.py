@@ -143,7 +143,7 @@ def running_means_and_deviations(
         means[:, place] = mean
         squares[:, place] = squares_about_mean
     freedom = np.arange(distances.shape[1], dtype=np.float64)
-    freedom[0] = np.nan  # one score has no deviation
+    freedom[0] = np.nan  # One score has no deviation.
     return low + unit * means, unit * np.sqrt(squares / freedom)
 
 
@@ -277,7 +277,7 @@ def running_moments(scores: Iterable[Floats]) -> Iterator[tuple[Floats, Floats]]
         Both of shape (runs,), after each fold.
     Source: Welford (1962).
     """
-    mean = np.zeros(1)  # of any number of runs
+    mean = np.zeros(1)  # It is broadcast to any number of runs.
     squares = np.zeros(1)
     for n, score in enumerate(scores, start=1):
         # Welford's recurrence: the new score's distances to both means, the old and the new one.

@@ -54,7 +54,7 @@ def far_fold_p_values(scores: ArrayLike, variance_by_users: ArrayLike) -> Floats
     p_values = _p_value_of_effect(
         distance, variance_of_others, variance_by_users, n - 2, _smallest_step(values)
     )
-    return n * p_values  # Bonferroni: any of the n folds could have been the odd one
+    return n * p_values  # Any of the n folds could have been the odd one (Bonferroni).
 
 
 def drift_p_value(scores: ArrayLike, variance_by_users: ArrayLike) -> Floats:

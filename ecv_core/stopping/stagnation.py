@@ -32,7 +32,8 @@ def stagnates(deviations: ArrayLike) -> Mask:
     deviations = np.asarray(deviations, dtype=np.float64)
     stands_still = deviations[..., 1:] <= (1 + GROWTH) * deviations[..., :-1]
     has_stagnated = np.zeros(deviations.shape, dtype=np.bool_)
-    has_stagnated[..., 2:] = stands_still[..., 1:] & stands_still[..., :-1]  # twice in a row
+    # The deviation must stand still twice in a row.
+    has_stagnated[..., 2:] = stands_still[..., 1:] & stands_still[..., :-1]
     return has_stagnated
 
 

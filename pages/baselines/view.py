@@ -99,10 +99,11 @@ def show_answer(dataset: str, entries: Sequence[Entry]) -> None:
         folds = f" ({counted(our_best.folds, 'fold')} of 10)"
         reservation = _reservation(our_best, published_entries)
         runner_words = "run here"
-    lead = f"ahead of **{worse_results} of {len(published_entries)}** published results"
+    position_words = f"ahead of **{worse_results} of {len(published_entries)}** published results"
     headline = f"## {our_best.method}: RMSE {score_text(our_best.rmse)}{folds}"
     st.markdown(
-        f"{headline}\nOn {benchmark.title} this well-known method, {runner_words}, is {lead}; the "
+        f"{headline}\nOn {benchmark.title} this well-known method, {runner_words}, is "
+        f"{position_words}; the "
         f"best of those is {published_best.method} with {score_text(published_best.rmse)}."
         f"{reservation}"
     )
@@ -135,16 +136,16 @@ def _reservation(our_best: Entry, published_entries: Sequence[Entry]) -> str:
     on_our_split = [entry for entry in published_entries if entry.protocol == NINETY_TEN]
     if len(on_our_split) == len(published_entries):
         return ""
-    single = ""
+    single_fold_words = ""
     if our_best.folds == 1:
-        single = ", and ours is a single fold"
+        single_fold_words = ", and ours is a single fold"
     confirmed = f"none of the {len(published_entries)} is"
     if on_our_split:
         verb = is_or_are(len(on_our_split))
         confirmed = f"only {len(on_our_split)} of the {len(published_entries)} {verb}"
     return (
         f" **This is no proof yet:** {confirmed} confirmed to be on our split "
-        f"({NINETY_TEN}){single}."
+        f"({NINETY_TEN}){single_fold_words}."
     )
 
 

@@ -123,8 +123,9 @@ def _set_box_from_address(labels: Mapping[str, str]) -> str:
                 "removed, or belongs to another installation. Pick one below, or start one."
             )
     st.session_state[_PICKED_IN_BOX] = selection
-    # An address without a name stands for the usual selection, so then none is written into it: the
-    # session alone remembers what is shown. Any other selection `open_selection` writes into both.
+    # An address without a name stands for the usual selection. So the name of the usual one is not
+    # written into it, and the session alone remembers what is shown. `open_selection` writes any
+    # other selection into both.
     if name_in_address or selection != usual:
         open_selection(selection)
     else:
@@ -193,8 +194,8 @@ def pick_question(*, for_claim: bool) -> Question:
 
 
 def _pick_loss_and_budget() -> Question:
-    left, right = st.columns(2)
-    loss = left.select_slider(
+    left_column, right_column = st.columns(2)
+    loss = left_column.select_slider(
         "Expected loss",
         _LOSSES,
         value=USUAL_LOSS,
@@ -204,7 +205,7 @@ def _pick_loss_and_budget() -> Question:
         help="The selection ends once no more than this is expected to be lost by taking the "
         "leader instead of whichever contender is best over all folds.",
     )
-    text = right.text_input(
+    text = right_column.text_input(
         "Budget (optional)",
         key="budget",
         **KEPT_IN_ADDRESS,
@@ -224,8 +225,8 @@ def _loss_text(share: float) -> str:
 
 
 def _pick_certainty() -> Question:
-    left, right = st.columns(2)
-    indifference = left.number_input(
+    left_column, right_column = st.columns(2)
+    indifference = left_column.number_input(
         "Indifference, % of the leader's mean",
         min_value=0.0,
         max_value=50.0,
@@ -236,7 +237,7 @@ def _pick_certainty() -> Question:
         **KEPT_IN_ADDRESS,
         help="The selection ends once no contender can be ahead of the leader by more than this.",
     )
-    confidence = right.select_slider(
+    confidence = right_column.select_slider(
         "Confidence of the selection",
         _CONFIDENCES,
         value=0.95,

@@ -34,18 +34,18 @@ from ecv_core.store.configurations import GRIDS, configuration_names, recorded_g
 from ecv_core.store.recorded import recorded_runs
 from pages.best.choice import Question
 from pages.folds.choice import FILE, RECORDED, SOURCE
-from pages.shared.base.present import present_button
+from pages.shared.base.present import draw_present_button
 from pages.shared.base.rows import row_container
-from pages.shared.charts.cite import machine_and_versions, paper_panel
+from pages.shared.charts.cite import draw_paper_panel, machine_and_versions
 from pages.shared.charts.energy_parts import energy_words
-from pages.shared.charts.player import asked_step, player
+from pages.shared.charts.player import asked_step, draw_player
 from pages.shared.charts.plot import plot
 from pages.shared.charts.save_picture import save_picture
 from pages.shared.live.state import escaped, results
-from pages.shared.widgets.answer_card import Amount, Answer, Certainty, answer_card, captions
-from pages.shared.widgets.choices import scores_upload
+from pages.shared.widgets.answer_card import Amount, Answer, Certainty, captions, draw_answer_card
+from pages.shared.widgets.choices import ask_for_scores_file
 from pages.shared.widgets.score_file import file_words, scores_of
-from pages.shared.widgets.sliders import slider_numbers, watch_slider
+from pages.shared.widgets.sliders import show_numbers_of_slider, watch_slider
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -122,12 +122,12 @@ def show_selection(
     draw_next_step = None
     if selection.decided:
         draw_next_step = partial(offer_next_question, selection)
-    answer_card(selection_answer(selection), draw_next_step=draw_next_step)
+    draw_answer_card(selection_answer(selection), draw_next_step=draw_next_step)
     if selection.note:
         st.caption(selection.note)
     with row_container():
         st.caption(escaped(selection.about))
-        present_button()
+        draw_present_button()
     with st.container(key="presented-lanes"):
         _draw_player(sentences, version=repr(selection.data_version), autoplay=autoplay)
         _draw_lanes(selection, sentences)
@@ -137,7 +137,7 @@ def show_selection(
 
 def show_selection_by_slider(selection: ShownSelection) -> None:
     """The verdict and the rounds of a decided selection, on a page that wants the player's keys."""
-    answer_card(selection_answer(selection))
+    draw_answer_card(selection_answer(selection))
     rounds = len(selection.result.rounds)
     with st.container(key="presented-lanes"):
         with st.container(key="best-slider"):
@@ -205,10 +205,10 @@ def _amounts(selection: ShownSelection) -> list[Amount]:
     Not those of `amounts_of`: here the rounds say which folds count, whatever a run's own rule says
     or how many of its folds were there before, and a file of scores has no runs.
     """
-    about = ""
+    about_word = ""
     if selection.computed is not None:
         # It was computed, not replayed: the cost of the folds that it saved was never measured.
-        about = "about "
+        about_word = "about "
     result = selection.result
     used_folds = sum(result.folds_used)
     all_folds = selection.terms.k * len(selection.contenders)
@@ -218,15 +218,15 @@ def _amounts(selection: ShownSelection) -> list[Amount]:
     if result.joules is not None and result.joules_of_all_folds:
         saved_joules = result.joules_of_all_folds - result.joules
         share = percent_text(saved_joules / result.joules_of_all_folds, ".0f")
-        saved = f"{about}{watt_hours(saved_joules)}, {share}"
+        saved = f"{about_word}{watt_hours(saved_joules)}, {share}"
         amounts.append(Amount(name="energy", used=watt_hours(result.joules), saved=saved))
-    time = _time_amount(selection, about)
+    time = _time_amount(selection, about_word)
     if time is not None:
         amounts.append(time)
     return amounts
 
 
-def _time_amount(selection: ShownSelection, about: str) -> Amount | None:
+def _time_amount(selection: ShownSelection, about_word: str) -> Amount | None:
     """Computing time of all contenders together; None for scores of a file, which have none.
 
     Args:
@@ -246,7 +246,7 @@ def _time_amount(selection: ShownSelection, about: str) -> Amount | None:
         for result in contender.results:
             if (number, result.fold) in used_folds:
                 used_seconds += result.total_seconds
-    saved = f"{about}{duration(seconds_of_all_folds - used_seconds)}"
+    saved = f"{about_word}{duration(seconds_of_all_folds - used_seconds)}"
     return Amount(name="time", used=duration(used_seconds), saved=saved)
 
 
@@ -271,7 +271,7 @@ def _draw_player(sentences: Sequence[str], *, version: str, autoplay: bool) -> N
     first_step = rounds
     if autoplay:
         first_step = 0
-    player(
+    draw_player(
         _SLIDER,
         version=version,
         texts=sentences,
@@ -296,7 +296,7 @@ def _draw_lanes(selection: ShownSelection, sentences: Sequence[str]) -> None:
     # The browser gets the sentences and figures of all rounds, and shows those of the round at
     # which the slider or the player is.
     with st.container(key="best-moment"):
-        slider_numbers(_SLIDER, key="best-sentence", sentences=sentences)
+        show_numbers_of_slider(_SLIDER, key="best-sentence", sentences=sentences)
     make_steps = partial(selection_steps, frame, sentences)
     plot(
         partial(selection_figures, frame),
@@ -327,7 +327,7 @@ def _offer_to_keep(selection: ShownSelection) -> None:
     def picture() -> Figure:
         return printed_figure(partial(last_round_figure, selection))
 
-    paper_panel(
+    draw_paper_panel(
         describe,
         key="best",
         pictures={"Contenders": picture},
@@ -420,7 +420,7 @@ def show_scores_file(question: Question) -> None:
     Raises:
         InputError: If the file cannot be used, with the reason.
     """
-    file = scores_upload(_FORM, key="best-file")
+    file = ask_for_scores_file(_FORM, key="best-file")
     if file is None:
         return
     scores = scores_of(file, key="best-file")
@@ -463,7 +463,7 @@ def edge_words(
         configurations: The parameters of every contender that differ among them.
         best: Those of the winner.
     """
-    beyond = []
+    values_beyond = []
     for parameter, value in best.items():
         tried = {configuration[parameter] for configuration in configurations}
         numeric = all(isinstance(candidate, int | float) for candidate in tried)
@@ -471,9 +471,9 @@ def edge_words(
             continue
         words = parameter.replace("_", " ")
         if value == min(tried):
-            beyond.append(f"smaller values of {words}")
+            values_beyond.append(f"smaller values of {words}")
         elif value == max(tried):
-            beyond.append(f"larger values of {words}")
-    if not beyond:
+            values_beyond.append(f"larger values of {words}")
+    if not values_beyond:
         return ""
-    return f" The best is at the edge of the grid: try {listed(beyond)} too."
+    return f" The best is at the edge of the grid: try {listed(values_beyond)} too."

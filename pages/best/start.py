@@ -31,16 +31,16 @@ from ecv_core.store.recorded import recorded_runs
 from pages.best.choice import Question, open_selection, pick_purpose, pick_question
 from pages.run.expectation import show_expected_cost
 from pages.run.settings import (
-    algorithm_picker,
-    fold_settings,
-    parameter_settings,
+    pick_algorithms,
+    pick_fold_settings,
+    pick_parameters_of_algorithms,
     set_usual_metric_and_split,
 )
 from pages.shared.live.person import run_actions, why_not
 from pages.shared.live.runs import ChoosableRun, folds_done
 from pages.shared.live.state import KEPT_IN_ADDRESS, errors_as_sentences, escaped, run_list
 from pages.shared.widgets.choices import pick_one, switch
-from pages.shared.widgets.dataset_picker import dataset_picker
+from pages.shared.widgets.dataset_picker import pick_dataset
 from pages.shared.widgets.place import pick_where_to_compute
 from pages.shared.widgets.words import choice_label
 
@@ -65,7 +65,7 @@ def _pick_from_space() -> PickedContenders:
     Raises:
         InputError: If a value is not allowed, or the space has fewer than two configurations.
     """
-    entry, ready = dataset_picker(with_tables=True)
+    entry, ready = pick_dataset(with_tables=True)
     task = entry.usual_task
     names = [name for name in serving(task) if ALGORITHMS[name].parameters]  # others have no space
     set_usual_metric_and_split(names)
@@ -96,7 +96,7 @@ def _pick_from_space() -> PickedContenders:
         placeholder="neighbours=20,50,100,200\nshrink=0,10",
         help=f"Write each line as `name=v1,v2`. The parameters are {parameters}.",
     )
-    settings_of_folds = fold_settings(task)
+    settings_of_folds = pick_fold_settings(task)
     values_of_parameter = _parse_values(text or "")
     declared_space = None
     if picked_space != _NO_SPACE:
@@ -264,8 +264,8 @@ def sensible_contenders(dataset: str, task: Task, items: int) -> NamedSpecs:
 
 
 def _pick_algorithms() -> PickedContenders:
-    entry, ready = dataset_picker(with_tables=True)
-    names = algorithm_picker(
+    entry, ready = pick_dataset(with_tables=True)
+    names = pick_algorithms(
         entry.tasks,
         key="contenders",
         default=SENSIBLE[entry.usual_task],
@@ -276,8 +276,8 @@ def _pick_algorithms() -> PickedContenders:
     task = entry.usual_task
     if names:
         task = ALGORITHMS[names[0]].task
-    settings_of_folds = fold_settings(task)
-    params = parameter_settings(names)
+    settings_of_folds = pick_fold_settings(task)
+    params = pick_parameters_of_algorithms(names)
     contenders = []
     for name in names:
         spec = make_spec(

@@ -29,7 +29,7 @@ from pages.shared.live.state import (
     show_error,
     store,
 )
-from pages.shared.widgets.choices import pick_runs, picked_line, runs_words, scores_upload
+from pages.shared.widgets.choices import ask_for_scores_file, pick_runs, picked_line, runs_words
 from pages.shared.widgets.score_file import file_words, scores_of
 from pages.shared.widgets.words import run_label
 
@@ -153,14 +153,14 @@ def _systems(runs: list[RunRecord], kind: str) -> ChosenSystems:
         runs: At least one.
         kind: What several of them are called.
     """
-    whose = f"For {run_title(runs[0])}"
+    beginning = f"For {run_title(runs[0])}"
     if len(runs) > 1:
         datasets = in_catalogue_order(run.spec.dataset for run in runs)
-        where = f"{len(datasets)} datasets"
+        on_datasets = f"{len(datasets)} datasets"
         if len(datasets) == 1:
-            where = dataset_title(datasets[0])
-        whose = f"For the {len(runs)} {kind} on {where}"
-    return ChosenSystems(_with_different_names(systems_of(runs)), runs, whose)
+            on_datasets = dataset_title(datasets[0])
+        beginning = f"For the {len(runs)} {kind} on {on_datasets}"
+    return ChosenSystems(_with_different_names(systems_of(runs)), runs, beginning)
 
 
 def _runs_by_label_in_link(runs: Iterable[ListedRun]) -> dict[str, ListedRun]:
@@ -180,11 +180,11 @@ def _show_folds_to_come(runs_in_link: Sequence[ListedRun]) -> None:
     """How many folds of the runs that the address names have run."""
     done = sum(map(folds_done, runs_in_link))
     expected = sum(run.spec.k for run in runs_in_link)
-    whose = "the run"
+    of_runs = "the run"
     if len(runs_in_link) > 1:
-        whose = f"the {len(runs_in_link)} runs"
+        of_runs = f"the {len(runs_in_link)} runs"
     st.info(
-        f"{done} of {expected} folds of {whose} have run. The answer appears with the last one.",
+        f"{done} of {expected} folds of {of_runs} have run. The answer appears with the last one.",
         icon=":material/hourglass_empty:",
     )
 
@@ -249,7 +249,7 @@ def _with_different_names(systems: list[Scores]) -> list[Scores]:
 
 def _read_file() -> ChosenSystems:
     """The systems of a file; nothing, with a sentence on the page, while there is no usable one."""
-    file = scores_upload(_FORM, key="scores-file")
+    file = ask_for_scores_file(_FORM, key="scores-file")
     if file is None:
         return _NO_SYSTEMS
     try:

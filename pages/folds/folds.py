@@ -21,7 +21,7 @@ from pages.shared.address.navigation import page
 from pages.shared.base.glossary import glossary_link
 from pages.shared.charts.cite import PAPER_LINK
 from pages.shared.charts.plot import preload_plots
-from pages.shared.widgets.sliders import alpha_slider
+from pages.shared.widgets.sliders import draw_alpha_slider
 
 with page():
     st.title("How many folds are enough?", anchor=False)
@@ -35,7 +35,7 @@ with page():
         advice = advise(explored, promise.share_of_orders, rules)
         show_answer(explored, advice, choice)
         write_link(explored)
-        alpha_slider(explored.alphas, explored.alpha_at_start)
+        draw_alpha_slider(explored.alphas, explored.alpha_at_start)
         draw_tradeoff(explored, advice)
         offer_text_and_figures_for_paper(explored, advice, choice.runs)
         show_options(explored, advice)

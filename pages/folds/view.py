@@ -46,13 +46,13 @@ from pages.run.start_form import fill_form
 from pages.shared.address.link import params_of_widgets, write_into_link
 from pages.shared.address.navigation import open_page
 from pages.shared.base.glossary import explained
-from pages.shared.charts.cite import machine_and_versions, paper_panel
-from pages.shared.charts.energy_parts import energy_bar, energy_sources_sentence
+from pages.shared.charts.cite import draw_paper_panel, machine_and_versions
+from pages.shared.charts.energy_parts import draw_energy_bar, energy_sources_sentence
 from pages.shared.charts.plot import plot
 from pages.shared.live.state import KEPT_IN_ADDRESS, escaped, run_list
-from pages.shared.widgets.answer_card import Amount, Answer, Certainty, answer_card, captions
+from pages.shared.widgets.answer_card import Amount, Answer, Certainty, captions, draw_answer_card
 from pages.shared.widgets.sliders import KEY as ALPHA_KEY
-from pages.shared.widgets.sliders import SLIDER, slider_numbers
+from pages.shared.widgets.sliders import SLIDER, show_numbers_of_slider
 from pages.shared.widgets.tables import number, table, text
 from pages.shared.widgets.words import mean_sentences, run_label
 
@@ -146,7 +146,7 @@ def show_answer(explored: Explored, advice: FoldsAdvice, choice: ChosenSystems) 
     offer = None
     if advice.best.rule != ALL_FOLDS:
         offer = partial(offer_run, advice, choice.runs)
-    answer_card(folds_answer(explored, advice, choice), draw_next_step=offer)
+    draw_answer_card(folds_answer(explored, advice, choice), draw_next_step=offer)
 
 
 def folds_answer(explored: Explored, advice: FoldsAdvice, choice: ChosenSystems) -> Answer:
@@ -342,7 +342,7 @@ def offer_text_and_figures_for_paper(
         return describe_advice(advice, runs, machine_and_versions(runs), cost=explored.cost)
 
     # Text and figures are made only when the panel is opened.
-    paper_panel(
+    draw_paper_panel(
         describe,
         key="folds",
         pictures={
@@ -359,24 +359,28 @@ def show_numbers(explored: Explored) -> None:
     sentences = []
     for alpha in explored.alphas:
         sentences.append(_numbers_sentence(explored, alpha))
-    slider_numbers(SLIDER, key="explore-numbers", sentences=sentences)
+    show_numbers_of_slider(SLIDER, key="explore-numbers", sentences=sentences)
     st.caption(_exactness_words(explored))
 
 
 def _numbers_sentence(explored: Explored, alpha: float) -> str:
     outcome = explored.tradeoff.average.at(alpha)
     k = _average_text(explored.average_k)
-    stop = f"the rule stops after {outcome.mean_stop:.1f} of {k} folds on average"
-    cost = f"{percent_text(outcome.cost_percent / 100, '.0f')} of the {explored.cost}"
-    score = f"{outcome.mean_difference_percent:.2f} % from the {explored.reference} mean"
-    largest = f"{outcome.difference_quantiles[0.95]:.2f} %"
+    stop_words = f"the rule stops after {outcome.mean_stop:.1f} of {k} folds on average"
+    cost_words = f"{percent_text(outcome.cost_percent / 100, '.0f')} of the {explored.cost}"
+    difference_words = f"{outcome.mean_difference_percent:.2f} % from the {explored.reference} mean"
+    largest_difference = f"{outcome.difference_quantiles[0.95]:.2f} %"
     assert outcome.within is not None  # the curves were made for an acceptable difference
-    within = f"{percent_text(outcome.within, '.0f')} end within {explored.within_percent:g} %"
+    share_near_mean = (
+        f"{percent_text(outcome.within, '.0f')} end within {explored.within_percent:g} %"
+    )
     return (
-        f"With alpha {alpha_text(alpha)}, {stop} (paper: {PAPER_STOP}), uses {cost} (paper: "
-        f"{PAPER_COST_PERCENT} %) and ends {score} (paper: {PAPER_DIFFERENCE_PERCENT} %). Of all "
-        f"orders, 95 % end within {largest} of that mean and {within}; the interval at the stop "
-        f"holds it in {percent_text(outcome.coverage, '.0f')}."
+        f"With alpha {alpha_text(alpha)}, {stop_words} (paper: {PAPER_STOP}), uses {cost_words} "
+        "(paper: "
+        f"{PAPER_COST_PERCENT} %) and ends {difference_words} (paper: {PAPER_DIFFERENCE_PERCENT} "
+        "%). Of all "
+        f"orders, 95 % end within {largest_difference} of that mean and {share_near_mean}; the "
+        f"interval at the stop holds it in {percent_text(outcome.coverage, '.0f')}."
     )
 
 
@@ -421,7 +425,7 @@ def draw_stops(explored: Explored) -> None:
         folds: list[FoldResult] = []
         for system in runs_without_other_work(explored.systems):
             folds += system.results or ()
-        energy_bar(folds, excluded_energy_words(explored.systems))
+        draw_energy_bar(folds, excluded_energy_words(explored.systems))
 
 
 def _exactness_words(explored: Explored) -> str:

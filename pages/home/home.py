@@ -14,7 +14,7 @@ from ecv_core.store.recorded import recorded_run
 from pages.replay.race import play_race
 from pages.shared.address.navigation import open_page, page
 from pages.shared.base.glossary import glossary_link
-from pages.shared.base.present import present_button
+from pages.shared.base.present import draw_present_button
 from pages.shared.base.rows import row_container, spread_row
 from pages.shared.live.person import run_actions
 from pages.shared.live.state import errors_as_sentences, manager, sentence
@@ -32,7 +32,7 @@ def show_introduction(raced_run: RunRecord | None) -> None:
     """The title and what e-fold does, with the race below as its example."""
     with spread_row():
         st.title("Know when you have evaluated enough", anchor=False, width="content")
-        present_button()
+        draw_present_button()
     example = ""
     if raced_run is not None:
         example = (

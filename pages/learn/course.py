@@ -76,7 +76,7 @@ def _pick_chapter() -> Chapter:
         _follow_the_address()
     open_id = st.session_state[_CHAPTER]
     number = ids.index(open_id)
-    last = len(ids) - 1
+    last_number = len(ids) - 1
     with st.container(key="learn-way", horizontal=True, vertical_alignment="center"):
         st.button(
             "Back",
@@ -91,8 +91,8 @@ def _pick_chapter() -> Chapter:
             type="primary",
             key="learn-next",
             on_click=_open,
-            args=(ids[min(number + 1, last)],),
-            disabled=number == last,
+            args=(ids[min(number + 1, last_number)],),
+            disabled=number == last_number,
             shortcut="Right",
         )
         st.pills(

@@ -18,7 +18,7 @@ from pages.learn.material.recorded_runs import CONFIDENCE, moments_in_order
 from pages.learn.parts import Guide, SliderNumbers, guide, save_chart
 from pages.shared.charts.plot import plot
 from pages.shared.live.state import KEPT_IN_ADDRESS
-from pages.shared.widgets.sliders import slider_numbers, watch_slider
+from pages.shared.widgets.sliders import show_numbers_of_slider, watch_slider
 
 SLIDER = "learn-n"
 KEY = "lesson_n"
@@ -42,9 +42,11 @@ def show() -> None:
     with st.container(key=_BOX):
         _draw_slider(guide_run.k)
     formula = _formula_numbers(intervals)
-    slider_numbers(SLIDER, key="learn-formula-said", sentences=formula.sentences)
+    # The browser gets the numbers of every step, and shows those of the slider's: a sentence above
+    # the picture, and the numbers of the formula below it.
+    show_numbers_of_slider(SLIDER, key="learn-formula-said", sentences=formula.sentences)
     _draw_picture(guide_run, intervals, formula.sentences)
-    slider_numbers(
+    show_numbers_of_slider(
         SLIDER,
         key="learn-formula-counted",
         labels=_LABELS,

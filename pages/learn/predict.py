@@ -76,7 +76,7 @@ def show() -> None:
                 icon=":material/skip_next:",
                 type="primary",
                 key="learn-next-round",
-                on_click=_next_round,
+                on_click=_begin_next_round,
                 shortcut="N",
             )
             st.markdown(f"**{game.points} of {MOST_POINTS * game.rounds}** points")
@@ -134,11 +134,11 @@ def _count_bet(game_round: GameRound) -> None:
     # A second click may come when the round has its outcome already, or when the next one is open.
     if game.outcome or game.number != game_round.number or stop is None or bracket is None:
         return
-    who = "You"
+    bettor = "You"
     game.bet_of_phone = {}
     room = lecture()
     if room is not None:
-        who = "The lecturer"
+        bettor = "The lecturer"
         game.bet_of_phone = _bets_of_phones(room, game_round.k)
     verdict = ":red[**wrong**]"
     if bracket == bracket_of(game_round.difference_percent):
@@ -148,8 +148,8 @@ def _count_bet(game_round: GameRound) -> None:
     game.rounds += 1
     game.warning = ""
     game.outcome = (
-        f"{who} bet on fold **{stop}**, and the rule stopped after fold **{game_round.stop}**; on "
-        f"{bracket}, which is {verdict}: **{points} of {MOST_POINTS} points**."
+        f"{bettor} bet on fold **{stop}**, and the rule stopped after fold **{game_round.stop}**; "
+        f"on {bracket}, which is {verdict}: **{points} of {MOST_POINTS} points**."
     )
 
 
@@ -291,9 +291,9 @@ def _new_game(asked_round: str | None) -> Game:
     return game
 
 
-def _next_round() -> None:
+def _begin_next_round() -> None:
     game: Game = st.session_state[_GAME]
-    game.number = game.number % MAX_ROUND + 1
+    game.number = game.number % MAX_ROUND + 1  # After the last round comes the first one.
     game.outcome = ""
     game.warning = ""
     game.bet_of_phone = {}

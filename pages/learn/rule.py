@@ -20,7 +20,7 @@ from ecv_core.stopping.interval import difference_percent
 from pages.learn.material.recorded_runs import CONFIDENCE, moments_in_order, stops_at
 from pages.learn.parts import Guide, SliderNumbers, guide, save_chart
 from pages.shared.charts.plot import plot
-from pages.shared.widgets.sliders import USUAL_ALPHA, alpha_slider, slider_numbers
+from pages.shared.widgets.sliders import USUAL_ALPHA, draw_alpha_slider, show_numbers_of_slider
 
 SLIDER = "learn-alpha"
 KEY = "lesson_alpha"
@@ -38,13 +38,13 @@ def show() -> None:
     """The slider, the rule in numbers, the falling points."""
     guide_run = guide()
     all_moments = moments_in_order(guide_run.scores, range(guide_run.k))
-    alpha_slider(ALPHAS, USUAL_ALPHA, key=KEY, name=SLIDER)
+    draw_alpha_slider(ALPHAS, USUAL_ALPHA, key=KEY, name=SLIDER)
     # The browser gets the numbers of every alpha and shows those of the slider's: a sentence above
     # the picture, and numbers below it. So nothing here needs to know at which alpha it stands.
     numbers = _rule_numbers(all_moments)
-    slider_numbers(SLIDER, key="learn-rule-numbers-said", sentences=numbers.sentences)
+    show_numbers_of_slider(SLIDER, key="learn-rule-numbers-said", sentences=numbers.sentences)
     _draw_picture(guide_run, all_moments, numbers.sentences)
-    slider_numbers(
+    show_numbers_of_slider(
         SLIDER,
         key="learn-rule-numbers-counted",
         labels=_LABELS,

@@ -58,17 +58,17 @@ def pick_replay() -> ChosenReplay | None:
     Raises:
         EcvError: If the run or a setting cannot be played.
     """
-    left, middle, right = st.columns([1.7, 1.5, 1.5])
-    with left:
+    left_column, middle_column, right_column = st.columns([1.7, 1.5, 1.5])
+    with left_column:
         run = choose_run(on_pick=_set_widgets_as_it_ran)
     if run is None:
         return None
     # A run that was not picked here was opened by a link, or by a visit to the page.
     if st.session_state.get(_SHOWN) != run.run_id:
         _set_widgets_as_linked(run)
-    with middle:
+    with middle_column:
         spec = _pick_rule(run.spec)
-    with right:
+    with right_column:
         seed = _pick_order()
     return ChosenReplay(run, spec, seed, _replay_of(run, spec, seed))
 

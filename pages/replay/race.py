@@ -34,8 +34,8 @@ from pages.shared.address.link import write_into_link
 from pages.shared.address.navigation import FOLD_BY_FOLD, show_view
 from pages.shared.base.component import component_parts, registered
 from pages.shared.base.glossary import glossary_link
-from pages.shared.base.present import present_button, presenting
-from pages.shared.charts.player import asked_step, player
+from pages.shared.base.present import draw_present_button, presenting
+from pages.shared.charts.player import asked_step, draw_player
 from pages.shared.charts.save_picture import save_page
 from pages.shared.live.runs import source_sentence
 from pages.shared.live.state import escaped, results
@@ -72,7 +72,7 @@ def show_race(beside_title: DeltaGenerator) -> None:
     if run is None:
         return
     with beside_title:
-        present_button()
+        draw_present_button()
     play_race(run)
     st.caption(_costs_words(run))
     st.caption(_new_data_words(run))
@@ -121,7 +121,7 @@ def play_race(run: RunRecord, *, autoplay: bool = False) -> None:
         if presenting():
             st.markdown(f"**{escaped(run_title(run))}**")
         _draw_race(key="race-lanes", data=data)
-        player(
+        draw_player(
             _SLIDER,
             version=run.run_id,
             texts=data["verdicts"],
@@ -240,14 +240,14 @@ def _words_on_e_fold(run: RunRecord, tally_after: Sequence[Tally], folds_played:
     stop = run.stopped_at
     if stop is None or folds_played < stop:
         return _words_on_folds_so_far(run, folds_played)
-    how = "stopped"
+    ending = "stopped"
     if stop == run.k:
-        how = "done without an early stop"
+        ending = "done without an early stop"
     score = f"{metric_label(run.spec)} {score_text(run.moments[stop - 1].mean)}"
     half_width = half_width_words(shown_interval(run).interval, run.k)
     if half_width:
         score += f", {half_width}"
-    return f"{how} after {counted(stop, 'fold')}, {duration(tally_after[stop].seconds)}: {score}"
+    return f"{ending} after {counted(stop, 'fold')}, {duration(tally_after[stop].seconds)}: {score}"
 
 
 def _words_on_k_fold(run: RunRecord, tally_after: Sequence[Tally], folds_played: int) -> str:

@@ -27,13 +27,13 @@ from pages.replay.choice import ALPHA, ORDER, ChosenReplay, alpha_of, pick_repla
 from pages.shared.address.link import write_into_link
 from pages.shared.address.navigation import RACE, show_view
 from pages.shared.base.glossary import glossary_link
-from pages.shared.base.present import present_button, presenting
-from pages.shared.charts.player import asked_step, player
+from pages.shared.base.present import draw_present_button, presenting
+from pages.shared.charts.player import asked_step, draw_player
 from pages.shared.charts.plot import plot
 from pages.shared.charts.save_picture import save_picture
 from pages.shared.live.runs import source_sentence
 from pages.shared.live.state import escaped
-from pages.shared.widgets.sliders import slider_numbers
+from pages.shared.widgets.sliders import show_numbers_of_slider
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -68,7 +68,7 @@ def show_replay(beside_title: DeltaGenerator) -> None:
     if chosen is None:
         return
     with beside_title:
-        present_button()
+        draw_present_button()
     with st.container(key="presented-replay"):
         # The title of the page is hidden in a presentation, so this says which run is shown.
         if presenting():
@@ -79,7 +79,7 @@ def show_replay(beside_title: DeltaGenerator) -> None:
         else:
             draw_controls(chosen)
         with st.container(key="replay-moment"):
-            slider_numbers(
+            show_numbers_of_slider(
                 _SLIDER, key="replay-sentence", sentences=explanations(chosen.replayed_run)
             )
         draw_figure(chosen)
@@ -126,7 +126,7 @@ def draw_controls(chosen: ChosenReplay) -> None:
     pauses = []
     if replayed_run.stopped_at is not None and replayed_run.stopped_at < folds:
         pauses = [replayed_run.stopped_at]
-    player(
+    draw_player(
         _SLIDER,
         version=chosen.run.run_id,
         texts=explanations(replayed_run),
@@ -165,15 +165,15 @@ def _show_ways_on(chosen: ChosenReplay) -> None:
 
 def _caption(chosen: ChosenReplay) -> str:
     """The order of the folds, what bands are, and how the energy is known, as Markdown."""
-    how = "as it ran"
+    origin_of_order = "as it ran"
     if chosen.seed:  # seed 0 stands for the order in which the folds ran
-        how = f"shuffled with seed {chosen.seed}"
+        origin_of_order = f"shuffled with seed {chosen.seed}"
     order = " ".join(str(fold.fold) for fold in chosen.replayed_run.folds)
     facts = energy_of(chosen.run)
     order_words = f"{glossary_link('order', 'Order')} of the {glossary_link('fold', 'folds')}"
     bands = f"Bands are {glossary_link('confidence-interval', 'intervals')} of these folds."
     return joined(
-        f"{order_words}: {order} ({how}).",
+        f"{order_words}: {order} ({origin_of_order}).",
         bands,
         _missing_folds_words(chosen.run),
         source_sentence(facts.source),
@@ -191,11 +191,11 @@ def _missing_folds_words(run: RunRecord) -> str:
     """How many folds ran, and why not all; empty where all did, or still may."""
     if run.complete or run.state.active:
         return ""
-    why = ""
+    reason = ""
     # A run that checks its stop goes on after it, so that its stop is not why folds are missing.
     if run.stopped_early and not run.checked:
-        why = ", as its rule stopped it"
-    return f"Only {len(run.folds)} of {run.k} folds ran{why}."
+        reason = ", as its rule stopped it"
+    return f"Only {len(run.folds)} of {run.k} folds ran{reason}."
 
 
 def _draw_decisions(chosen: ChosenReplay) -> None:

@@ -66,10 +66,10 @@ def show_year(run: RunRecord) -> None:
         recorded = recorded_runs()
     stops = stops_of(recorded, run.k)
     st.header("What would it save at scale?", anchor=False)
-    left, right = st.columns([1.25, 1], gap="large")
-    with left:
+    left_column, right_column = st.columns([1.25, 1], gap="large")
+    with left_column:
         work = _pick_workload(run, facts, stops)
-    with right:
+    with right_column:
         try:
             saved_cost = yearly_cost(work, work.k - work.folds_used)
             full_cost = yearly_cost(work, work.k)
@@ -131,21 +131,23 @@ def year_sentence(
     if stops is None:
         fewest = max(work.folds_used - 1, 1)
         most = min(work.folds_used + 1, work.k)
-        why = "With one fold more or less per run, the saving is"
+        range_words = "With one fold more or less per run, the saving is"
     else:
         fewest = stops.least
         most = stops.most
-        why = (
+        range_words = (
             f"The rule stopped after {stops.least} to {stops.most} folds in the "
             f"{counted(stops.runs, 'recorded run')}, {stops.mean:.1f} on average. For that range, "
             "the saving is"
         )
+    # The energy of the folds that do not run is a range, as energy is estimated. The least is saved
+    # with the most folds, at the lower end of that range.
     least_saved, _ = yearly_cost(work, work.k - most).kwh
     _, most_saved = yearly_cost(work, work.k - fewest).kwh
     (saved_energy,) = _in_one_unit("kWh", (least_saved, most_saved))
     return (
         f"By estimate, {small_number(saved_cost.folds)} of {small_number(full_cost.folds)} folds a "
-        f"year would not run ({percent_text(saved_share, '.0f')}). {why} "
+        f"year would not run ({percent_text(saved_share, '.0f')}). {range_words} "
         f"{saved_energy}."
     )
 
@@ -158,8 +160,8 @@ def _pick_workload(run: RunRecord, facts: EnergyFacts, stops: Stops | None) -> W
         facts: Its energy.
         stops: Those of the recorded study.
     """
-    left, right = st.columns(2)
-    runs = left.number_input(
+    left_column, right_column = st.columns(2)
+    runs = left_column.number_input(
         "Runs per week",
         min_value=0,
         max_value=10_000_000,
@@ -169,7 +171,7 @@ def _pick_workload(run: RunRecord, facts: EnergyFacts, stops: Stops | None) -> W
         **KEPT_IN_ADDRESS,
         help="Each one a whole cross-validation: every model, setting and dataset counts.",
     )
-    folds_used = _pick_folds_used(right, run, stops)
+    folds_used = _pick_folds_used(right_column, run, stops)
     folds = len(run.folds)
     least_joules, most_joules = facts.joules_range
     joules_per_fold = (least_joules / folds, most_joules / folds)

@@ -117,16 +117,16 @@ def _sentence_on_state(run: RunRecord) -> str:
 
 def _cut_off_sentence(run: RunRecord) -> str:
     """Why folds of a run are missing."""
-    kept = _kept_sentences(run)
+    words_on_kept_folds = _kept_sentences(run)
     match run.state:
         case RunState.FAILED:
-            return f"Failed: {run.error or 'for an unknown reason'}. {kept}"
+            return f"Failed: {run.error or 'for an unknown reason'}. {words_on_kept_folds}"
         case RunState.CANCELLED if run.error:
-            return f"Cancelled: {run.error}. {kept}"
+            return f"Cancelled: {run.error}. {words_on_kept_folds}"
         case RunState.CANCELLED:
-            return f"Cancelled. {kept}"
+            return f"Cancelled. {words_on_kept_folds}"
         case RunState.INTERRUPTED:
-            return f"Interrupted: {run.error or 'the program ended'}. {kept}"
+            return f"Interrupted: {run.error or 'the program ended'}. {words_on_kept_folds}"
     # The run is finished, but some of its folds are damaged.
     return (
         f"Only {len(run.folds)} of {run.k} folds can be read. Resume the run to compute the others."

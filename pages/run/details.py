@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from streamlit.elements.lib.column_types import ColumnConfig
 
 
-def fold_table(run: RunRecord) -> None:
+def draw_fold_table(run: RunRecord) -> None:
     """The table, newest fold last."""
     if not run.folds:
         if run.state.active:
@@ -65,7 +65,7 @@ _FORMAT_OF_UNIT = {"Wh": "%.2g", "CO2e": "%.2g", "s": "%.2f", "%": "%.0f"}
 """Unit -> the format of its numbers."""
 
 
-def downloads(run: RunRecord) -> None:
+def offer_downloads(run: RunRecord) -> None:
     """Buttons for report, folds as CSV, run as JSON, each as the run is when pressed."""
     if not run.folds:
         return

@@ -118,12 +118,12 @@ def _time_and_energy_sentence(total: Expected, source: str, load_per_core: float
     folds = counted(most, "fold")
     if fewest < most:
         folds = f"{fewest} to {folds}"
-    busy = ""
+    words_on_load = ""
     shortest, longest = total.seconds
     if load_per_core > _BUSY_LOAD_PER_CORE:
         # Programs on one core get equal shares of it: beside one other, a fold takes twice as long.
         longest *= 1 + load_per_core
-        busy = (
+        words_on_load = (
             f" The longer time allows for a busy machine ({load_per_core:.1f} programs per core)."
         )
     time = duration(shortest)
@@ -136,7 +136,7 @@ def _time_and_energy_sentence(total: Expected, source: str, load_per_core: float
         source = f"{counted(total.runs, 'earlier run')} of this dataset and algorithm"
         if not total.same_parameters:
             source += ", some with other parameters"
-    return f"{folds} will take about {time}{energy}, judging by {source}.{busy}"
+    return f"{folds} will take about {time}{energy}, judging by {source}.{words_on_load}"
 
 
 @dataclass(frozen=True)
@@ -167,10 +167,10 @@ def evidence_of(specs: Sequence[RunSpec]) -> Evidence:
         recorded = scaled
     # The cost of a fold depends mostly on its dataset and algorithm. Where there are own runs of
     # both, recorded runs of these do not count.
-    works = {_dataset_and_algorithm(spec) for spec in specs}
-    own_costs = _costs_of(works, own)
-    works_without_own_runs = works - {_dataset_and_algorithm(costs.spec) for costs in own_costs}
-    recorded_costs = _costs_of(works_without_own_runs, recorded)
+    pairs = {_dataset_and_algorithm(spec) for spec in specs}
+    own_costs = _costs_of(pairs, own)
+    pairs_without_own_runs = pairs - {_dataset_and_algorithm(costs.spec) for costs in own_costs}
+    recorded_costs = _costs_of(pairs_without_own_runs, recorded)
     if recorded_costs:
         source = f"recorded runs on {machine}"
         return Evidence([*own_costs, *recorded_costs], source)
@@ -184,9 +184,9 @@ def _dataset_and_algorithm(spec: RunSpec) -> tuple[str, str]:
 
 
 def _costs_of(
-    works: Collection[tuple[str, str]], costs_of_runs: Iterable[KnownCosts]
+    pairs: Collection[tuple[str, str]], costs_of_runs: Iterable[KnownCosts]
 ) -> list[KnownCosts]:
-    return [costs for costs in costs_of_runs if _dataset_and_algorithm(costs.spec) in works]
+    return [costs for costs in costs_of_runs if _dataset_and_algorithm(costs.spec) in pairs]
 
 
 def _recorded_costs() -> list[KnownCosts]:

@@ -28,13 +28,13 @@ from ecv_core.records.run import RunRecord, RunState
 from ecv_core.store.made_with import imported_sentence
 from ecv_core.store.ownership import leases
 from pages.run.answer import run_answer
-from pages.run.details import downloads, fold_table, newest, repeat_command
+from pages.run.details import draw_fold_table, newest, offer_downloads, repeat_command
 from pages.run.start_form import fill_form
 from pages.shared.address.link import translate_address
 from pages.shared.address.navigation import COMPARE, RACE, VIEW
-from pages.shared.base.present import present_button
+from pages.shared.base.present import draw_present_button
 from pages.shared.base.rows import row_container, spread_row
-from pages.shared.charts.cite import machine_and_versions, paper_panel
+from pages.shared.charts.cite import draw_paper_panel, machine_and_versions
 from pages.shared.charts.plot import draw_figure, figure_entries
 from pages.shared.live.events import FOLDS, QUEUE, RUNS, STATES, STEPS, topic
 from pages.shared.live.person import name_of_starter, run_actions
@@ -50,7 +50,7 @@ from pages.shared.live.watch import draw_live, shared_entries, watch
 from pages.shared.widgets.answer_card import answer_html, draw_card
 from pages.shared.widgets.place import place_title
 from pages.shared.widgets.tabs import draw_tabs
-from pages.shared.widgets.words import ago, run_label, state_badge
+from pages.shared.widgets.words import ago, draw_state_badge, run_label
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -109,7 +109,7 @@ FOLLOW = "follow"
 """The choice of the run that is going, whichever that is."""
 
 
-def live_run(runs: list[RunRecord]) -> None:
+def show_live_run(runs: list[RunRecord]) -> None:
     """Everything about the opened runs; it follows them while any is active."""
     ids = ids_of(runs)
     if len(runs) > 1:
@@ -198,11 +198,11 @@ def _draw_run(was_active: bool, opened: _OpenedRuns) -> None:
         with row_container(width="content"):
             with st.container(key="presented-title", width="content"):
                 st.title(escaped(run_title(run)), anchor=False, width="content")
-            state_badge(run.state)
+            draw_state_badge(run.state)
             st.caption(f"seed {run.spec.seed}", width="content")
         with row_container(width="content", key="run-actions"):
-            other_actions(run, runs)
-            present_button()
+            draw_other_actions(run, runs)
+            draw_present_button()
     _draw_results(run, runs)
     _draw_details(run, runs)
 
@@ -290,8 +290,8 @@ def _draw_next_step(run: RunRecord, runs: list[RunRecord]) -> None:
         st.space(40)  # keeps the room of the button, so that nothing moves when it comes
         return
     if computed_here(run.spec) and run.can_go_on(full=True):
-        _go_on_buttons(run)
-    _folds_link(runs)
+        _draw_go_on_buttons(run)
+    _draw_folds_link(runs)
 
 
 def _draw_origin(run: RunRecord) -> None:
@@ -346,12 +346,12 @@ def _draw_figure(run: RunRecord, runs: list[RunRecord]) -> None:
 
 def _draw_details(run: RunRecord, runs: list[RunRecord]) -> None:
     def draw_folds() -> None:
-        _draw_while_active(fold_table, runs, key="folds")
+        _draw_while_active(draw_fold_table, runs, key="folds")
 
     parts: dict[str, Callable[[], None]] = {
         "Folds": draw_folds,
         "Repeat this run": partial(repeat_command, run),
-        "Export": partial(downloads, run),
+        "Export": partial(offer_downloads, run),
     }
     draw_tabs(parts, key="details", in_address=True)
 
@@ -362,7 +362,7 @@ def _draw_details(run: RunRecord, runs: list[RunRecord]) -> None:
         return printed_figure(partial(run_figure, newest(run)))
 
     if run.folds and not run.state.active:  # a run that goes on is not ready for a paper
-        paper_panel(
+        draw_paper_panel(
             describe,
             key="run",
             pictures={"Figure 1": print_figure_1},
@@ -374,9 +374,9 @@ def _draw_details(run: RunRecord, runs: list[RunRecord]) -> None:
 # What can be done with a run; the bar cancels it.
 
 
-def other_actions(run: RunRecord, group: list[RunRecord]) -> None:
+def draw_other_actions(run: RunRecord, group: list[RunRecord]) -> None:
     """Other ways on than the next step."""
-    _replay_links(run)
+    _draw_replay_links(run)
     if run.spec.folds_sha256:
         # The form of a new run cannot name the file that these folds came from.
         return
@@ -385,12 +385,12 @@ def other_actions(run: RunRecord, group: list[RunRecord]) -> None:
         icon=":material/add:",
         key="new",
         help="Back to the form, with this run's settings filled in.",
-        on_click=_new_run,
+        on_click=_fill_form_for_new_run,
         args=(run, [member.spec.algorithm for member in group]),
     )
 
 
-def _go_on_buttons(run: RunRecord) -> None:
+def _draw_go_on_buttons(run: RunRecord) -> None:
     """Nothing where it is somebody else's run; disabled, with the reason, at a limit."""
     if not run_actions().may(Action.GO_ON, run.started_by):
         return
@@ -417,7 +417,7 @@ def _go_on_buttons(run: RunRecord) -> None:
         act_and_rerun(partial(run_actions().resume, run.run_id, full=True))
 
 
-def _replay_links(run: RunRecord) -> None:
+def _draw_replay_links(run: RunRecord) -> None:
     """Ways to see a run that is over told again, or raced against k-fold."""
     if not run.folds or run.state.active:
         return
@@ -436,7 +436,7 @@ def _replay_links(run: RunRecord) -> None:
         )
 
 
-def _folds_link(group: list[RunRecord]) -> None:
+def _draw_folds_link(group: list[RunRecord]) -> None:
     """Where all folds of any run of the batch are in: what stopping them early would have given."""
     labels = [run_label(run) for run in group if run.whole]
     if labels and not _any_active(group):
@@ -449,6 +449,6 @@ def _folds_link(group: list[RunRecord]) -> None:
         )
 
 
-def _new_run(run: RunRecord, algorithms: list[str]) -> None:
+def _fill_form_for_new_run(run: RunRecord, algorithms: list[str]) -> None:
     st.query_params.pop("run", None)
     fill_form(run.spec, algorithms)

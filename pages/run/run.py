@@ -35,9 +35,9 @@ with page():
     store()
     runs = _runs_of_address()
     if runs:
-        from pages.run.live_run import live_run
+        from pages.run.live_run import show_live_run
 
-        live_run(runs)
+        show_live_run(runs)
     else:
         st.title("Run until the score can be trusted", anchor=False)
         start_form()

@@ -31,16 +31,16 @@ from pages.shared.live.state import KEPT_IN_ADDRESS, sentence
 from pages.shared.widgets.dataset_picker import picked_dataset
 from pages.shared.widgets.setting_widgets import (
     help_of,
-    other_settings,
     parameter_key,
-    parameter_widget,
     parameter_widgets,
+    pick_other_settings,
+    pick_parameter,
+    pick_setting,
+    pick_strategy,
+    pick_strategy_parameters,
     picked_split,
     set_usual_k,
-    setting_widget,
     split_advice,
-    strategy_parameters,
-    strategy_select,
     titles_in,
     widget_arguments,
 )
@@ -68,7 +68,7 @@ ParamsOfAlgorithms = dict[str, dict[str, ParamValue]]
 """Algorithm id -> its parameters."""
 
 
-def algorithm_picker(
+def pick_algorithms(
     tasks: Sequence[Task],
     key: str = "algorithm",
     default: Sequence[str] = (DEFAULT,),
@@ -120,12 +120,12 @@ def _unpick_other_tasks(key: str, names: Sequence[str], default: list[str]) -> N
         names: The names of the algorithms that can be picked now.
         default: The default of these.
     """
-    before = st.session_state.get(key) or []
-    if not set(before) <= set(names):
-        st.session_state[key] = [name for name in names if name in before] or default
+    picked_before = st.session_state.get(key) or []
+    if not set(picked_before) <= set(names):
+        st.session_state[key] = [name for name in names if name in picked_before] or default
 
 
-def parameter_settings(names: list[str]) -> ParamsOfAlgorithms:
+def pick_parameters_of_algorithms(names: list[str]) -> ParamsOfAlgorithms:
     """Widgets for the parameters of these algorithms, in an expander."""
     params: ParamsOfAlgorithms = {name: {} for name in names}
     if not any(ALGORITHMS[name].parameters for name in names):
@@ -196,18 +196,18 @@ def set_usual_metric_and_split(names: list[str]) -> None:
     state["split"] = task.usual_split
 
 
-def fold_settings(task: Task) -> dict[str, Any]:
+def pick_fold_settings(task: Task) -> dict[str, Any]:
     """Widgets of folds and score for a task; gives what was picked, as arguments of `make_spec`."""
-    left, middle, right = st.columns(3)
+    left_column, middle_column, right_column = st.columns(3)
     # The widget of the split is drawn further down, but the split decides which k is usual.
     split = picked_split()
     set_usual_k(split)
-    k = setting_widget("k", left)
-    metric = metric_select(middle, task.tasks_on_same_data, **widget_arguments("metric"))
+    k = pick_setting("k", left_column)
+    metric = pick_metric(middle_column, task.tasks_on_same_data, **widget_arguments("metric"))
     n = SETTINGS["n"].default
     if METRICS[metric].task.ranks:
-        n = setting_widget("n", right)
-    settings_of_score = score_settings(metric)
+        n = pick_setting("n", right_column)
+    settings_of_score = pick_score_settings(metric)
     first_split = next(iter(SPLITS))  # the form begins with the first split
     is_usual_split = split in (first_split, task.usual_split)
     with st.expander(
@@ -215,7 +215,7 @@ def fold_settings(task: Task) -> dict[str, Any]:
         icon=":material/splitscreen:",
         expanded=not is_usual_split,  # a split that a link has picked is to be seen
     ):
-        strategy = SPLITS[strategy_select(splits.serving(task))]
+        strategy = SPLITS[pick_strategy(splits.serving(task))]
         # `ecv` says how e-fold cross-validation applies to it.
         words = f"{strategy.help} *{strategy.ecv}*"
         if strategy.single and k != 1:
@@ -225,8 +225,8 @@ def fold_settings(task: Task) -> dict[str, Any]:
         if task.ranks and datasets.available(entry):
             words = f"{words}\n\n{split_advice(entry.id, strategy)}"
         st.caption(words)
-        params = strategy_parameters(strategy)
-        seed = setting_widget("seed", width=200)
+        params = pick_strategy_parameters(strategy)
+        seed = pick_setting("seed", width=200)
     return {
         "k": k,
         "seed": seed,
@@ -238,7 +238,7 @@ def fold_settings(task: Task) -> dict[str, Any]:
     }
 
 
-def metric_select(
+def pick_metric(
     place: DeltaGenerator,
     tasks: Sequence[Task],
     **arguments: Any,  # noqa: ANN401
@@ -257,7 +257,7 @@ def metric_select(
     return picked or names[0]
 
 
-def score_settings(metric: str) -> dict[str, Any]:
+def pick_score_settings(metric: str) -> dict[str, Any]:
     """The metric's definition and the widgets of the ranking protocol, folded away at first.
 
     What is predicted has no such protocol: every held-out rating or sample counts.
@@ -276,7 +276,7 @@ def score_settings(metric: str) -> dict[str, Any]:
         expanded=is_sampled,  # sampling that a link or a run has picked is to be seen
     ):
         _show_definition(metric)
-        picked = {"candidates": setting_widget("candidates")}
+        picked = {"candidates": pick_setting("candidates")}
         ranking = st.segmented_control(
             "Ranked against",
             [FULL, SAMPLED],
@@ -294,9 +294,9 @@ def score_settings(metric: str) -> dict[str, Any]:
                     value=NEGATIVES, **widget_arguments("negatives", width=160)
                 )
                 picked["negatives"] = int(negatives)
-                picked["negative_sampling"] = setting_widget("negative_sampling")
+                picked["negative_sampling"] = pick_setting("negative_sampling")
         # All other settings that change a score follow here.
-        picked |= other_settings(SCORE_ROLES, _PLACED_FOLD_SETTINGS)
+        picked |= pick_other_settings(SCORE_ROLES, _PLACED_FOLD_SETTINGS)
     if ranking == SAMPLED:
         st.warning(SAMPLED_WARNING, icon=":material/warning:")
     return picked
@@ -319,7 +319,7 @@ _PLACED_STOP_SETTINGS = ("rule", "full", "confidence", "min_folds", "country")
 """Settings that have a place of their own on the form."""
 
 
-def stop_settings(k: int) -> dict[str, Any]:
+def pick_stop_settings(k: int) -> dict[str, Any]:
     """Widgets of the stopping rule for a cross-validation of k folds; of one fold, none decides.
 
     Returns:
@@ -343,26 +343,26 @@ def stop_settings(k: int) -> dict[str, Any]:
         st.caption("No rule applies: after one fold there is none to save.")
     else:
         picked["rule_params"] = {
-            parameter.name: _rule_parameter_widget(rule, parameter) for parameter in rule.parameters
+            parameter.name: _pick_rule_parameter(rule, parameter) for parameter in rule.parameters
         }
         if not rule.parameters:
             st.caption(rule.help)
         if _stops_by_min_folds(rule):
             picked["min_folds"] = _pick_min_folds(rule, k)
         if rule.id != NEVER_STOPS:
-            picked["full"] = setting_widget("full")
+            picked["full"] = pick_setting("full")
     label = "Interval, energy"
     if min_folds_is_folded_away:
         label = "Interval, minimum folds, energy"
     with st.expander(label, icon=":material/straighten:"):
-        left, right = st.columns(2)
-        picked["confidence"] = setting_widget("confidence", left, step=0.01, format="%.3f")
+        left_column, right_column = st.columns(2)
+        picked["confidence"] = pick_setting("confidence", left_column, step=0.01, format="%.3f")
         if min_folds_is_folded_away:
-            with right:
+            with right_column:
                 picked["min_folds"] = _pick_min_folds(rule, k)
         picked["country"] = _pick_country()
         # All other settings that change the stop, or what is reported, follow here.
-        picked |= other_settings((Role.STOP, Role.REPORT), _PLACED_STOP_SETTINGS, rule.id)
+        picked |= pick_other_settings((Role.STOP, Role.REPORT), _PLACED_STOP_SETTINGS, rule.id)
         _offer_reading_of_meters()
     return picked
 
@@ -423,7 +423,7 @@ def _number_of_text(text: str) -> float:
     return float(text)
 
 
-def _rule_parameter_widget(rule: Rule, parameter: Parameter) -> Any:  # noqa: ANN401 - of the parameter's type
+def _pick_rule_parameter(rule: Rule, parameter: Parameter) -> Any:  # noqa: ANN401 - of the parameter's type
     """The widget of a rule's parameter, and what its value means."""
     key = rule_param_key(rule, parameter)
     arguments: dict[str, Any] = {
@@ -445,7 +445,7 @@ def _rule_parameter_widget(rule: Rule, parameter: Parameter) -> Any:  # noqa: AN
             **arguments,
         )
     else:
-        value = parameter_widget(parameter, **arguments)
+        value = pick_parameter(parameter, **arguments)
     if parameter.meaning:
         meaning = parameter.meaning(float(value))
         usual_values = [
@@ -546,7 +546,7 @@ def _draw_readings(names: list[str]) -> None:
         except InputError as error:
             st.error(f"`{name}`: {sentence(error)}", icon=":material/power_off:")
         else:
-            what = "Energy counted so far"
+            quantity = "Energy counted so far"
             if unit == "W":
-                what = "Power now"
-            st.metric(name, f"{value:,.1f} {unit}", help=f"{what}, read every two seconds.")
+                quantity = "Power now"
+            st.metric(name, f"{value:,.1f} {unit}", help=f"{quantity}, read every two seconds.")

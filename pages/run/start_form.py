@@ -38,23 +38,23 @@ from pages.run.settings import (
     SAMPLED,
     TASK_OF_METRIC,
     ParamsOfAlgorithms,
-    algorithm_picker,
     country_names,
-    fold_settings,
     min_folds_key,
-    parameter_settings,
+    pick_algorithms,
+    pick_fold_settings,
+    pick_parameters_of_algorithms,
+    pick_stop_settings,
     rule_param_key,
     rule_values,
     set_usual_metric_and_split,
     slider_steps,
-    stop_settings,
 )
 from pages.shared.address.link import link_warning, step_from_link, translate_address
 from pages.shared.base.rows import row_container
 from pages.shared.charts.plot import preload_plots
 from pages.shared.live.person import run_actions
 from pages.shared.live.state import errors_as_sentences, escaped, sentence, show_error, store
-from pages.shared.widgets.dataset_picker import dataset_picker, not_ready, picked_dataset
+from pages.shared.widgets.dataset_picker import not_ready, pick_dataset, picked_dataset
 from pages.shared.widgets.place import pick_where_to_compute
 from pages.shared.widgets.setting_widgets import (
     SPLIT_OF_K,
@@ -123,11 +123,11 @@ def start_form() -> None:
             st.markdown("Press **Start**, or change anything below first.")
         start_place = row_container()
         expectation_place = st.container()
-    left, right = st.columns(2, gap="medium")
-    with left.container(border=True, height="stretch"):
-        data = _what_to_evaluate()
-    with right.container(border=True, height="stretch"):
-        picked_stop = _when_to_stop(data.settings)
+    left_column, right_column = st.columns(2, gap="medium")
+    with left_column.container(border=True, height="stretch"):
+        data = _pick_what_to_evaluate()
+    with right_column.container(border=True, height="stretch"):
+        picked_stop = _pick_when_to_stop(data.settings)
     specs = []
     error_in_settings: EcvError | None = None
     try:
@@ -135,7 +135,7 @@ def start_form() -> None:
     except EcvError as error:
         error_in_settings = error
     with start_place:
-        pressed = _start_button(data, specs, error_in_settings)
+        pressed = _draw_start_button(data, specs, error_in_settings)
     with expectation_place:
         # Below the settings, nobody would see it who does not scroll.
         if error_in_settings:
@@ -144,7 +144,7 @@ def start_form() -> None:
             # Without the data nothing can start, so nothing is said of what it would take.
             specs = []
         show_expected_cost(specs)
-        recompute = _recompute_toggle(specs)
+        recompute = _offer_to_recompute(specs)
         compute_on = pick_where_to_compute()
     preload_plots()
     if pressed:
@@ -197,23 +197,25 @@ class _PickedData(NamedTuple):
     """Arguments of `make_spec`."""
 
 
-def _what_to_evaluate() -> _PickedData:
+def _pick_what_to_evaluate() -> _PickedData:
     st.header("What to evaluate", anchor=False)
     # The dataset stands above the algorithms, but they decide the task that its picker needs.
     dataset_place = st.container()
     dataset = picked_dataset()
-    algorithms = algorithm_picker(dataset.tasks)
+    algorithms = pick_algorithms(dataset.tasks)
     set_usual_metric_and_split(algorithms)
     task = dataset.usual_task
     if algorithms:
         task = ALGORITHMS[algorithms[0]].task
     with dataset_place:
-        entry, ready = dataset_picker(task, with_tables=True)
-    settings = fold_settings(task)
-    return _PickedData(entry, ready, algorithms, parameter_settings(algorithms), settings)
+        entry, ready = pick_dataset(task, with_tables=True)
+    settings = pick_fold_settings(task)
+    return _PickedData(
+        entry, ready, algorithms, pick_parameters_of_algorithms(algorithms), settings
+    )
 
 
-def _when_to_stop(settings_of_folds: Mapping[str, Any]) -> dict[str, Any]:
+def _pick_when_to_stop(settings_of_folds: Mapping[str, Any]) -> dict[str, Any]:
     """What is picked on the right, as arguments of `make_spec`.
 
     Args:
@@ -221,7 +223,7 @@ def _when_to_stop(settings_of_folds: Mapping[str, Any]) -> dict[str, Any]:
     """
     st.header("When to stop", anchor=False)
     k = settings_of_folds["k"]
-    picked = stop_settings(k)
+    picked = pick_stop_settings(k)
     is_ordered = not exchangeable(settings_of_folds["split"])
     if k == 1 or is_ordered:
         picked |= {"rule": NEVER_STOPS, "rule_params": {}, "min_folds": None}
@@ -272,7 +274,7 @@ def _rule_params_for(algorithm: str, stop: Mapping[str, Any]) -> dict[str, Any]:
     return params
 
 
-def _start_button(
+def _draw_start_button(
     data: _PickedData, specs: list[RunSpec], error_in_settings: EcvError | None
 ) -> bool:
     """Whether it is pressed; beside it, what would start, or why nothing can."""
@@ -311,7 +313,7 @@ def _summary(specs: list[RunSpec]) -> str:
     return f"{words}up to {folds}, stopped by {rule_words(spec)}"
 
 
-def _recompute_toggle(specs: list[RunSpec]) -> bool:
+def _offer_to_recompute(specs: list[RunSpec]) -> bool:
     """Whether to compute every fold; asked only where some are there already."""
     results = Results(store(), with_recorded=False)
     parts = []

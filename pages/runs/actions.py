@@ -277,7 +277,7 @@ def _delete(run_ids: Sequence[str]) -> None:
 def _bring_back() -> None:
     with errors_as_sentences():
         run_ids = st.session_state.pop(REMOVED, [])
-        back = run_actions().bring_back(run_ids)
-        if back < len(run_ids):
-            gone = counted(len(run_ids) - back, "run")
-            st.toast(f"{gone} cannot be brought back: the time for it is over.")
+        back_count = run_actions().bring_back(run_ids)
+        if back_count < len(run_ids):
+            gone_runs = counted(len(run_ids) - back_count, "run")
+            st.toast(f"{gone_runs} cannot be brought back: the time for it is over.")

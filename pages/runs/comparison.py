@@ -12,7 +12,7 @@ from ecv_core.figures.words import counted, dataset_title, runs_in_catalogue_ord
 from ecv_core.records.run import RunRecord
 from ecv_core.store.recorded import recorded_runs
 from pages.shared.base.glossary import glossary_link
-from pages.shared.charts.cite import machine_and_versions, paper_panel
+from pages.shared.charts.cite import draw_paper_panel, machine_and_versions
 from pages.shared.live.runs import (
     COMPARED,
     COMPARED_BOX,
@@ -66,7 +66,7 @@ def show_comparison() -> None:
         show_paired_tests(named)
     show_scores_and_energy(named)
     if any(run.folds for run in runs):
-        paper_panel(
+        draw_paper_panel(
             describe,
             key="comparison",
             pictures=means_pictures(named),

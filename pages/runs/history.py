@@ -47,7 +47,7 @@ from pages.shared.address.link import translate_address
 from pages.shared.address.navigation import open_page
 from pages.shared.base.glossary import glossary_link
 from pages.shared.base.rows import row_container
-from pages.shared.charts.energy_parts import energy_bar
+from pages.shared.charts.energy_parts import draw_energy_bar
 from pages.shared.charts.plot import plot
 from pages.shared.live.events import ALL
 from pages.shared.live.person import name_of_starter, run_actions, why_not
@@ -166,8 +166,8 @@ def show_history() -> None:
     offer_undo()
     if shown:
         frame = runs_frame(shown, plan_names)
-        _score_and_energy_picture(shown, frame, picked)
-        _runs_table(shown, frame, key, picked)
+        _draw_scores_and_energy(shown, frame, picked)
+        _draw_table_of_runs(shown, frame, key, picked)
         _say_how_to_use_table(len(shown), len(rows))
         if picked:
             _show_energy(picked, "picked run")
@@ -190,12 +190,12 @@ def _show_damaged(sentences_of_runs: Mapping[str, str]) -> None:
         reasons = map(escaped, sentences_of_runs.values())
         st.warning("  \n".join(reasons), icon=":material/error:")
         person = run_actions()
-        mine = [run for run in sentences_of_runs if not person.refusal(Action.DELETE, run)]
-        if mine and st.button(
-            f"Delete {counted(len(mine), 'damaged run')}", icon=":material/delete:"
+        deletable_ids = [run for run in sentences_of_runs if not person.refusal(Action.DELETE, run)]
+        if deletable_ids and st.button(
+            f"Delete {counted(len(deletable_ids), 'damaged run')}", icon=":material/delete:"
         ):
             with errors_as_sentences():
-                for run_id in mine:
+                for run_id in deletable_ids:
                     person.delete(run_id)
                 st.rerun()
 
@@ -370,13 +370,13 @@ class _Filter(NamedTuple):
 
 def _filtered(rows: Sequence[ListedRun], plan_names: Mapping[str, str]) -> list[ListedRun]:
     """The runs that match what is picked above the table."""
-    picked = _filter_widgets(rows, plan_names)
+    picked = _pick_filter(rows, plan_names)
     if picked.text:
         rows = matching(rows, picked.text)
     return list(filter(picked.admits, rows))
 
 
-def _filter_widgets(rows: Sequence[ListedRun], plan_names: Mapping[str, str]) -> _Filter:
+def _pick_filter(rows: Sequence[ListedRun], plan_names: Mapping[str, str]) -> _Filter:
     place = st.container(horizontal=True)
     text = place.text_input(
         "Find",
@@ -450,7 +450,7 @@ def _picked_runs(shown: Sequence[ListedRun], key: str) -> list[ListedRun]:
     return picked_now
 
 
-def _score_and_energy_picture(
+def _draw_scores_and_energy(
     shown: Sequence[ListedRun], frame: pd.DataFrame, picked: Sequence[ListedRun]
 ) -> None:
     """Score against energy; nothing below two runs with both."""
@@ -473,7 +473,7 @@ def _score_and_energy_picture(
         )
 
 
-def _runs_table(
+def _draw_table_of_runs(
     shown: Sequence[ListedRun], frame: pd.DataFrame, key: str, picked: Sequence[ListedRun]
 ) -> None:
     # A press of 'Open' gives only the number of its row, so the session keeps the run of each row.
@@ -590,7 +590,7 @@ def _show_energy(rows: Sequence[ListedRun], kind: str) -> None:
         return
     joules = sum(row.joules or 0.0 for row in undisturbed)
     st.markdown(f"**{watt_hours(joules)}** for all folds of {counted(len(undisturbed), kind)}.")
-    energy_bar((fold for row in undisturbed for fold in row.spent), words_on_disturbed)
+    draw_energy_bar((fold for row in undisturbed for fold in row.spent), words_on_disturbed)
 
 
 def _open_clicked_run() -> None:

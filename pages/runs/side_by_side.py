@@ -48,13 +48,13 @@ from ecv_core.store.new_data import mean_on_new_data
 from pages.runs.actions import check_stops
 from pages.runs.further_tests import offer_further_tests
 from pages.shared.base.glossary import glossary_link
-from pages.shared.charts.energy_parts import runs_energy_bar
+from pages.shared.charts.energy_parts import draw_runs_energy_bar
 from pages.shared.charts.plot import plot
 from pages.shared.live.person import run_actions
 from pages.shared.live.runs import ids_of
 from pages.shared.live.state import escaped, results, run_list, store
 from pages.shared.widgets.amounts import amounts_of, saved_head
-from pages.shared.widgets.answer_card import Answer, Certainty, answer_card, captions
+from pages.shared.widgets.answer_card import Answer, Certainty, captions, draw_answer_card
 from pages.shared.widgets.tables import number, runs_table, score_format, text
 from pages.shared.widgets.tables import table as numbers_table
 from pages.shared.widgets.words import mean_sentences, run_label
@@ -128,7 +128,7 @@ def show_scores_and_energy(runs: Sequence[NamedRun]) -> None:
     runs_table(
         frame, new_data=intervals, with_algorithms=not names_say_algorithms, key="compare-runs"
     )
-    runs_energy_bar(records)
+    draw_runs_energy_bar(records)
     if 1 < len(_panels(runs)) < len(runs):
         st.caption(
             "Scores on different datasets or metrics cannot be compared. Folds, savings in percent "
@@ -228,7 +228,7 @@ def show_paired_tests(runs: Sequence[NamedRun]) -> None:
         "d are in the table. That no difference is found does not mean that two are equal."
     )
     if tested:
-        _tested_pairs_table(tested, with_datasets=_on_several_datasets(runs))
+        _draw_table_of_tested_pairs(tested, with_datasets=_on_several_datasets(runs))
         offer_further_tests(runs, _pairs_under_ids(runs).tested)
     _say_untested(untested, runs)
 
@@ -278,7 +278,7 @@ def _compared_pairs(database_url: str, cache_key: object, _runs: Sequence[RunRec
 
 def show_answer(runs: Sequence[NamedRun]) -> None:
     """The answer, and how few folds would have been enough."""
-    answer_card(comparison_answer(runs), draw_next_step=partial(_draw_next_step, runs))
+    draw_answer_card(comparison_answer(runs), draw_next_step=partial(_draw_next_step, runs))
 
 
 def comparison_answer(runs: Sequence[NamedRun]) -> Answer:
@@ -305,9 +305,9 @@ def comparison_answer(runs: Sequence[NamedRun]) -> Answer:
         sentences.append(
             comparison_sentence(pair, on_dataset=on_dataset, is_one_of_several=len(tested) > 1)
         )
-    more = len(comparisons_of_best) - MOST_SENTENCES
-    if more > 0:
-        sentences.append(f"The table below has {counted(more, 'more comparison')}.")
+    further_count = len(comparisons_of_best) - MOST_SENTENCES
+    if further_count > 0:
+        sentences.append(f"The table below has {counted(further_count, 'more comparison')}.")
     records = [run for _, run in runs]
     return Answer(
         certainty=_certainty(runs, comparisons_of_best),
@@ -352,11 +352,11 @@ def _headline(runs: Sequence[NamedRun], comparisons_of_best: Sequence[Comparison
     best, run = runs[0]
     if run.at_stop is None:
         return "No fold is finished"
-    close = [pair.second for pair in comparisons_of_best if not pair.shows_difference]
-    if close:
-        names_of_close = listed(close[:_MOST_NAMED])
-        if len(close) > _MOST_NAMED:
-            names_of_close = f"{len(close)} others"
+    close_names = [pair.second for pair in comparisons_of_best if not pair.shows_difference]
+    if close_names:
+        names_of_close = listed(close_names[:_MOST_NAMED])
+        if len(close_names) > _MOST_NAMED:
+            names_of_close = f"{len(close_names)} others"
         return f"{best} has the best mean; {names_of_close} may be as good"
     if len(comparisons_of_best) < len(runs) - 1:
         return f"{best} has the best mean"
@@ -423,7 +423,7 @@ def _params_of_folds_page(runs: Sequence[NamedRun]) -> dict[str, str | list[str]
     return {}
 
 
-def _tested_pairs_table(tested: Sequence[Comparison], *, with_datasets: bool) -> None:
+def _draw_table_of_tested_pairs(tested: Sequence[Comparison], *, with_datasets: bool) -> None:
     """All pairs; `with_datasets` is whether there are several, which then have a column."""
     # 'over' says what scores were paired: users, samples or folds; 'speaks_of' says of what a
     # difference is shown: the learners, or the models that were fitted.

@@ -33,23 +33,23 @@ from pages.shared.base.glossary import explained, glossary_link
 from pages.shared.base.rows import row_container
 from pages.shared.charts.plot import plot
 from pages.shared.live.state import KEPT_IN_ADDRESS, errors_as_sentences, escaped, sentence
-from pages.shared.widgets.dataset_picker import PickedDataset, dataset_picker, not_ready
+from pages.shared.widgets.dataset_picker import PickedDataset, not_ready, pick_dataset
 from pages.shared.widgets.setting_widgets import (
     SEED,
     SPLIT,
     K,
     owner_of_split_parameters,
     parameter_key,
+    pick_setting,
+    pick_strategy,
+    pick_strategy_parameters,
     set_usual_k,
-    setting_widget,
     split_advice,
     split_download,
-    strategy_parameters,
-    strategy_select,
     titles_in,
 )
-from pages.shared.widgets.sliders import slider_numbers, watch_slider
-from pages.shared.widgets.tables import csv_button, file_name, number, table
+from pages.shared.widgets.sliders import show_numbers_of_slider, watch_slider
+from pages.shared.widgets.tables import draw_csv_button, file_name, number, table
 
 _SPECS: dict[str | type[Any], Callable[[Any], Any]] = {RunSpec: RunSpec.to_json}
 
@@ -147,7 +147,7 @@ def draw_toy(spec: RunSpec) -> None:
         name=f"{spec.split} on an example",
         table=marks.copy,
     )
-    slider_numbers(SLIDER, key="split-toy-words", sentences=sentences)
+    show_numbers_of_slider(SLIDER, key="split-toy-words", sentences=sentences)
     if toy.k < spec.k:
         st.caption(
             f"The example has room for {toy.k} of the {spec.k:,} folds; later ones show its last."
@@ -175,11 +175,11 @@ def toy_sentence(toy: ToySplit, fold: int) -> str:
     leak = toy.leaks[fold]
     if leak is not None:
         # The leak has two rows: a later training interaction, and an earlier one that is tested.
-        later, earlier = leak.to_dict("records")
+        learnt_later, tested_earlier = leak.to_dict("records")
         words += (
-            f" The arrow goes back in time: {later['name']} takes {later['item']} on day "
-            f"{later['day']}, and a model that learned this predicts that {earlier['name']} "
-            f"takes it on day {earlier['day']}."
+            f" The arrow goes back in time: {learnt_later['name']} takes {learnt_later['item']} on "
+            f"day {learnt_later['day']}, and a model that learned this predicts that "
+            f"{tested_earlier['name']} takes it on day {tested_earlier['day']}."
         )
     elif toy.periods[fold] is not None:
         words += " Nothing that the model learns from lies after the line, so nothing leaks."
@@ -231,7 +231,7 @@ def show_parts(viewed: ViewedFold) -> None:
     label = "CSV"
     if spec.k > 1:
         label = f"CSV of all {len(folds)} folds"
-    csv_button(
+    draw_csv_button(
         label,
         partial(viewed.frame, folds),
         f"{file_name(f'parts {spec.split} {spec.dataset}')}.csv",
@@ -264,12 +264,12 @@ def show_leakage(viewed: ViewedFold) -> None:
         )
         return
     share = leakage.of_any_user
-    whose = "of any user"
+    of_users = "of any user"
     if share is None:
         share = leakage.of_same_user
-        whose = "of the same user"
+        of_users = "of the same user"
     st.metric(
-        f"Training that lies later ({whose})",
+        f"Training that lies later ({of_users})",
         _share_text(share),
         help=explained(
             "A pair is a training interaction and a test interaction that it helps to predict; "
@@ -280,13 +280,13 @@ def show_leakage(viewed: ViewedFold) -> None:
     )
     if share:
         st.markdown(
-            f"Of every 100 pairs of a training and a test interaction {whose}, "
+            f"Of every 100 pairs of a training and a test interaction {of_users}, "
             f"**{100 * share:.0f}** have the training interaction later: the model learns what "
             "it could not have known then."
         )
     elif share is not None:
         st.markdown(
-            f"**Nothing leaks**: no training interaction {whose} lies after what it helps to "
+            f"**Nothing leaks**: no training interaction {of_users} lies after what it helps to "
             "predict."
         )
     if leakage.of_any_user is None:
@@ -316,10 +316,10 @@ def show_splits() -> None:
     Raises:
         EcvError: If a choice does not work.
     """
-    left, right = st.columns([2, 3], gap="large")
-    with left:
+    left_column, right_column = st.columns([2, 3], gap="large")
+    with left_column:
         spec, dataset = choose_split()
-    with right:
+    with right_column:
         fold = pick_fold(spec)
         with errors_as_sentences():
             draw_toy(spec)
@@ -398,16 +398,16 @@ def choose_split() -> ChosenSplit:
     )
     translate_address(SPLIT, titles_in(SPLITS), warns_of_unknown=True)
     with st.container(border=True):
-        dataset = dataset_picker()
-        strategy = SPLITS[strategy_select(serving(Task.TOP_N))]
+        dataset = pick_dataset()
+        strategy = SPLITS[pick_strategy(serving(Task.TOP_N))]
         st.caption(escaped(strategy.help))
-        params = strategy_parameters(strategy)
-        left, right = st.columns(2)
-        seed = setting_widget("seed", left, help=explained(_SEED_HELP, "seed"), width=200)
+        params = pick_strategy_parameters(strategy)
+        left_column, right_column = st.columns(2)
+        seed = pick_setting("seed", left_column, help=explained(_SEED_HELP, "seed"), width=200)
         set_usual_k(strategy.id)
         k = 1
         if not strategy.single:
-            k = setting_widget("k", right, help=explained(_K_HELP, "k", "fold"))
+            k = pick_setting("k", right_column, help=explained(_K_HELP, "k", "fold"))
         st.caption(f"*e-fold cross-validation.* {escaped(strategy.ecv)}")
         source = f"*Source.* {escaped(strategy.source)}."
         if dataset.ready:

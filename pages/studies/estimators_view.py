@@ -114,11 +114,13 @@ def _show_searches(task: str) -> None:
     frame = frame[frame["task"] == task]
     counts = frame.groupby("way").size().to_frame("tables")
     means = means_by(frame, "way").merge(counts, on="way")
-    ours = means.iloc[0]  # the first row is the way of EFoldSearchCV
+    means_of_efold = means.iloc[0]  # the first row is the way of EFoldSearchCV
     st.markdown(
-        f"To find the best of ten estimators, **EFoldSearchCV** by {ours['way']} takes "
-        f"{percent_text(ours['folds_percent'] / 100, '.0f')} of the folds that `GridSearchCV` "
-        f"takes; its choice is {ours['loss_percent']:.3f} % below the best of all folds on average."
+        f"To find the best of ten estimators, **EFoldSearchCV** by {means_of_efold['way']} takes "
+        f"{percent_text(means_of_efold['folds_percent'] / 100, '.0f')} of the folds that "
+        "`GridSearchCV` "
+        f"takes; its choice is {means_of_efold['loss_percent']:.3f} % below the best of all folds "
+        "on average."
     )
     _show_means(means, texts, "estimators-searches")
     st.caption(

@@ -36,11 +36,16 @@ from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import PAPERS_RULE, RULES
 from pages.shared.base.glossary import glossary_link
 from pages.shared.charts.cite import PAPER_LINK
-from pages.shared.charts.energy_parts import energy_sources_sentence, runs_energy_bar
+from pages.shared.charts.energy_parts import draw_runs_energy_bar, energy_sources_sentence
 from pages.shared.charts.plot import plot
 from pages.shared.live.state import escaped
-from pages.shared.widgets.sliders import SLIDER, alpha_slider, slider_numbers, usual_alpha
-from pages.shared.widgets.tables import chart_table
+from pages.shared.widgets.sliders import (
+    SLIDER,
+    draw_alpha_slider,
+    show_numbers_of_slider,
+    usual_alpha,
+)
+from pages.shared.widgets.tables import draw_chart_table
 
 _NAMES_WIDTH = 215
 """Pixels of the datasets' names."""
@@ -61,7 +66,7 @@ def draw_slider(study: Summary, below: Callable[[float], None]) -> None:
         below: Draws what is to be there at an alpha, and again when the slider moves.
     """
     usual = usual_alpha(study.alphas, study.tradeoff.average)
-    alpha_slider(study.alphas, usual, below)
+    draw_alpha_slider(study.alphas, usual, below)
 
 
 Cost = Literal["energy", "time"]
@@ -70,7 +75,7 @@ _UNITS: dict[Cost, str] = {"energy": "joules", "time": "seconds"}
 
 def show_headline(study: Summary, specs: Sequence[RunSpec] = (), *, cost: Cost = "energy") -> None:
     """The headline at the alpha of the slider; arguments as of `headline_sentences`."""
-    slider_numbers(
+    show_numbers_of_slider(
         SLIDER, key="study-numbers", sentences=headline_sentences(study, specs, cost=cost)
     )
 
@@ -112,12 +117,13 @@ def _headline_sentence(row: pd.Series, alpha: str, *, k: int, run_count: int, co
         run_count: How many runs the study has.
         cost: What its percentages are of.
     """
-    over = f"{run_count} runs"
+    runs_words = f"{run_count} runs"
     if run_count == 1:
-        over = "the one run"
+        runs_words = "the one run"
     return (
         f"With alpha {alpha}, e-fold uses {row['mean_stop']:.2f} of {k} folds and "
-        f"{percent_text(row['energy_percent'] / 100, '.0f')} of the {cost} on average over {over} "
+        f"{percent_text(row['energy_percent'] / 100, '.0f')} of the {cost} on average over "
+        f"{runs_words} "
         f"and every order of the folds, and ends {row['difference_percent']:.2f} % from the "
         f"{k}-fold mean."
     )
@@ -286,7 +292,7 @@ def show_energy_sources(study: Summary, runs: Sequence[RunRecord]) -> None:
         f"({PAPER_LINK}) reports {PAPER_STOP} folds, {PAPER_COST_PERCENT} % and "
         f"{PAPER_DIFFERENCE_PERCENT} %."
     )
-    runs_energy_bar(runs)
+    draw_runs_energy_bar(runs)
 
 
 _EARLY_STOP_WORDS = (
@@ -332,7 +338,7 @@ def show_rules(study: Summary, frame: pd.DataFrame) -> None:
     if JOULES in set(frame["weighting"]):
         weighting = JOULES
     sentences = rule_sentences(frame, study.alphas, weighting)
-    slider_numbers(SLIDER, key="study-rules", sentences=sentences)
+    show_numbers_of_slider(SLIDER, key="study-rules", sentences=sentences)
     st.caption(
         "Each rule is set so that its **difference** is that of e-fold at the alpha picked; the "
         "table has its difference at e-fold's energy too, and energy as a mean over runs beside "
@@ -343,7 +349,9 @@ def show_rules(study: Summary, frame: pd.DataFrame) -> None:
         "every order; those that need the whole history are sampled."
     )
     shown = frame.assign(rule=frame["rule"].map(_rule_title))
-    chart_table(shown.copy, key="study-rules", name="study rules", alt="the comparison of rules")
+    draw_chart_table(
+        shown.copy, key="study-rules", name="study rules", alt="the comparison of rules"
+    )
 
 
 def _rule_title(rule_id: str) -> str:

@@ -33,7 +33,7 @@ from ecv_core.records.tasks import Task
 from ecv_core.splits import SPLITS, serving
 from ecv_core.store.plans import STUDY, PlanRecord, stored_plan, stored_plans
 from pages.run.expectation import show_expected_cost
-from pages.run.settings import metric_select
+from pages.run.settings import pick_metric
 from pages.shared.address.link import translate_address
 from pages.shared.base.rows import row_container, spread_row
 from pages.shared.live.events import ALL, STEPS
@@ -49,7 +49,7 @@ from pages.shared.live.watch import draw_live, watch
 from pages.shared.widgets.choices import pick_one
 from pages.shared.widgets.dataset_picker import INTERACTIONS
 from pages.shared.widgets.place import pick_where_to_compute
-from pages.shared.widgets.setting_widgets import setting_widget, widget_arguments
+from pages.shared.widgets.setting_widgets import pick_setting, widget_arguments
 from pages.shared.widgets.tables import number, table
 from pages.shared.widgets.words import plan_label
 
@@ -202,10 +202,10 @@ def _time_left(active: Sequence[RunRecord]) -> str:
             seconds_left.append(seconds)
     if not seconds_left:
         return ""
-    about = "about"
+    about_or_at_least = "about"
     if len(seconds_left) < len(active):
-        about = "at least"
-    return f" · {about} {duration(sum(seconds_left))} left"
+        about_or_at_least = "at least"
+    return f" · {about_or_at_least} {duration(sum(seconds_left))} left"
 
 
 def runs_frame(cells: Sequence[Cell]) -> pd.DataFrame:
@@ -498,14 +498,14 @@ def _pick_settings(task: Task, suffix: str) -> dict[str, Any]:
     )
     settings = {
         "split": split,
-        "metric": metric_select(
+        "metric": pick_metric(
             metric_column, task.tasks_on_same_data, **_arguments_in_form("metric", suffix)
         ),
-        "seed": setting_widget("seed", seed_column, **_arguments_in_form("seed")),
-        "k": setting_widget("k", k_column, **_arguments_in_form("k")),
+        "seed": pick_setting("seed", seed_column, **_arguments_in_form("seed")),
+        "k": pick_setting("k", k_column, **_arguments_in_form("k")),
     }
     if not task.of_table:
-        settings["n"] = setting_widget("n", n_column, **_arguments_in_form("n"))
+        settings["n"] = pick_setting("n", n_column, **_arguments_in_form("n"))
     return settings
 
 

@@ -24,7 +24,7 @@ from ecv_core.stopping import RULES
 from ecv_core.store.recorded import recorded_runs, recorded_stopped_runs
 from pages.shared.address.link import params_of_widgets, repeat_link_warnings, write_into_link
 from pages.shared.address.navigation import RANKS
-from pages.shared.charts.cite import machine_and_versions, paper_panel
+from pages.shared.charts.cite import draw_paper_panel, machine_and_versions
 from pages.shared.charts.precision_curves import user_rule_curves
 from pages.shared.live.state import errors_as_sentences
 from pages.shared.widgets.choices import pick_runs, picked_line, runs_words
@@ -173,7 +173,7 @@ def _show_at_alpha(
     params[ALPHA_KEY] = [alpha_text(alpha)]
     write_into_link(params)
     show_energy_sources(study, runs)
-    paper_panel(
+    draw_paper_panel(
         describe,
         key="study",
         pictures=_pictures(study, systems, alpha),

@@ -32,10 +32,10 @@ def calls(monkeypatch):
     def numbers(name, **given):
         seen[given["key"]] = given
 
-    monkeypatch.setattr("pages.shared.charts.player.player", player)
-    monkeypatch.setattr("pages.shared.widgets.sliders.slider_numbers", numbers)
-    monkeypatch.setattr("pages.replay.view.player", player)
-    monkeypatch.setattr("pages.replay.view.slider_numbers", numbers)
+    monkeypatch.setattr("pages.shared.charts.player.draw_player", player)
+    monkeypatch.setattr("pages.shared.widgets.sliders.show_numbers_of_slider", numbers)
+    monkeypatch.setattr("pages.replay.view.draw_player", player)
+    monkeypatch.setattr("pages.replay.view.show_numbers_of_slider", numbers)
     return seen
 
 

@@ -80,7 +80,7 @@ def user_means(scores: Mapping[int, UserScores], folds: Sequence[int], metric: s
         By the codes of the users, ascending.
     """
     users, values = user_table([scores[fold] for fold in folds], metric)
-    has_score = np.isfinite(values)  # shape (folds, users)
+    has_score = np.isfinite(values)  # It has the shape (folds, users).
     counts = has_score.sum(axis=0)
     sums = np.where(has_score, values, 0).sum(axis=0, dtype=np.float64)
     is_scored = counts > 0
@@ -403,7 +403,7 @@ def comparison_frame(comparisons: Sequence[Comparison]) -> pd.DataFrame:
     """One row for each comparison with the FRAME_COLUMNS."""
     rows = []
     for comparison in comparisons:
-        row = asdict(comparison.test)  # whose fields are columns too, under the same names
+        row = asdict(comparison.test)  # Its fields are columns too, under the same names.
         row["dataset"] = comparison.dataset
         row["metric"] = comparison.metric
         row["better"] = comparison.first

@@ -64,7 +64,7 @@ def spec_fields(spec: RunSpec) -> dict[str, str]:
         elif name == "rule_params":
             fields |= rule_parameter_fields(spec)
         elif setting.of_rule and name not in settings_of_rule:
-            continue  # another rule's
+            continue  # The setting is one of another rule.
         elif setting.row != _NO_ROW:  # it has a row in tables of settings
             fields[setting.words] = _setting_text(spec, name)
     return fields
@@ -77,7 +77,8 @@ def rule_parameter_fields(spec: RunSpec) -> dict[str, str]:
         A parameter with an option of its own, such as alpha, stands under its own name; any other
         under the rule's and its name.
     """
-    own_names = {}  # of parameters that have an option of their own
+    # These are the names of parameters that have an option of their own.
+    own_names = {}
     rule = RULES.get(spec.rule)
     if rule is not None:
         for parameter in rule.parameters:

@@ -92,7 +92,8 @@ class SetMeasures:
         # settings. The worst difference of any order, however rare, is in the last row with a
         # probability.
         worst_rows = len(probabilities) - 1 - np.argmax(probabilities[::-1] > 0, axis=0)
-        cumulated = np.cumsum(probabilities, axis=0, out=probabilities)  # in place, to save memory
+        # The sums take the place of their terms, to save memory.
+        cumulated = np.cumsum(probabilities, axis=0, out=probabilities)
         quantiles = []
         for share in QUANTILES:
             rows = worst_rows
@@ -178,7 +179,7 @@ class Orders:
         # highest setting, and above that every order stops before it. A step from the set whose
         # threshold is higher still does not matter, for no order comes to it at that setting.
         reached_up_to = np.zeros(len(lattice.masks))
-        reached_up_to[0] = np.inf  # the empty set, from which every order begins
+        reached_up_to[0] = np.inf  # Every order begins from the empty set.
         highest = 0.0
         for n, thresholds in enumerate(self._thresholds, start=1):
             smaller_set_reached_up_to = reached_up_to[lattice.smaller_sets[n]]
@@ -223,16 +224,18 @@ def _stop_probabilities(lattice: Lattice, thresholds: Sequence[Floats], settings
         settings: Ascending; shape (settings,).
     """
     stop_probabilities = np.zeros((len(lattice.masks), len(settings)))
-    # The probability of going on from each set of the level below, the empty set at first.
+    # This is the probability that an order comes to a set of the level below and goes on from it.
+    # At first that is the empty set.
     going_on_below = np.ones((1, len(settings)))
     for n in range(1, lattice.k + 1):
-        stopping = stop_probabilities[lattice.levels[n]]  # a view: adding to it fills the array
+        # This is a view, so adding to it fills the array.
+        stopping = stop_probabilities[lattice.levels[n]]
         going_on = np.zeros_like(stopping)
         # Numbers within the level below, instead of among all sets; shape (n, sets of n folds). The
         # newest fold can be each of the n folds of a set, so each row has one step to every set.
         smaller_sets_in_level = lattice.smaller_sets[n] - lattice.levels[n - 1].start
         for smaller_sets, threshold in zip(smaller_sets_in_level, thresholds[n - 1], strict=True):
-            arriving = going_on_below[smaller_sets]  # a copy, unlike a slice
+            arriving = going_on_below[smaller_sets]  # Unlike a slice, this is a copy.
             stopping += arriving
             # Orders go on only where the setting is below the threshold of this step.
             np.copyto(arriving, 0.0, where=threshold[:, None] <= settings)

@@ -85,7 +85,7 @@ def _sets_without_a_fold(
     remaining = masks.copy()
     smaller_sets = np.empty((set_size, len(masks)), dtype=np.int32)
     for j in range(set_size):
-        lowest = remaining & -remaining  # the lowest bit that is set: the j-th fold of the set
+        lowest = remaining & -remaining  # The lowest bit that is set is the j-th fold of the set.
         smaller_sets[j] = set_of_mask[masks ^ lowest]
         remaining ^= lowest
     return smaller_sets

@@ -69,23 +69,23 @@ def largest_block(runs: Iterable[RunRecord], algorithms: Sequence[str] = ()) -> 
     algorithms_by_split: dict[str, set[str]] = {}
     for run in runs:
         split = split_label(run.spec)
-        every_run[split, run.spec.algorithm] = run  # in place of an earlier one
+        every_run[split, run.spec.algorithm] = run  # A later run takes the place of an earlier one.
         algorithms_by_split.setdefault(split, set()).add(run.spec.algorithm)
-    kept = _largest_without_gap(algorithms_by_split)
+    largest = _largest_without_gap(algorithms_by_split)
     kept_runs = {}
     for (split, algorithm), run in every_run.items():
-        if split in kept.splits and algorithm in kept.algorithms:
+        if split in largest.splits and algorithm in largest.algorithms:
             kept_runs[split, algorithm] = run
-    left_out_splits = algorithms_by_split.keys() - kept.splits
+    left_out_splits = algorithms_by_split.keys() - largest.splits
     every_algorithm = set[str]().union(*algorithms_by_split.values())
-    left_out_algorithms = every_algorithm - kept.algorithms
+    left_out_algorithms = every_algorithm - largest.algorithms
     # The algorithms whose place is given, and after them the others.
-    algorithm_order = [*algorithms, *sorted(kept.algorithms.difference(algorithms))]
+    algorithm_order = [*algorithms, *sorted(largest.algorithms.difference(algorithms))]
     left_out = sorted(left_out_splits, key=_registry_order) + sorted(left_out_algorithms)
     return Block(
         dataset=runs[0].spec.dataset,
-        splits=tuple(sorted(kept.splits, key=_registry_order)),
-        algorithms=tuple(name for name in algorithm_order if name in kept.algorithms),
+        splits=tuple(sorted(largest.splits, key=_registry_order)),
+        algorithms=tuple(name for name in algorithm_order if name in largest.algorithms),
         runs=kept_runs,
         left_out=tuple(left_out),
     )

@@ -66,7 +66,8 @@ def resampled_scores(cubes: Sequence[UserCube], *, resamples: int = RESAMPLES) -
     # algorithm and fold, then a row of 1 and 0 for every fold. All blocks are drawn at once, so
     # that the users are the same.
     blocks = []
-    for cube in cubes:  # the scores under one split; shape (algorithms, folds, users)
+    # A cube has the scores under one split; its shape is (algorithms, folds, users).
+    for cube in cubes:
         scores = np.nan_to_num(cube, nan=0.0).astype(np.float64)
         has_score = ~np.isnan(cube[0])  # a score is missing of all algorithms or of none
         blocks.append(np.concatenate([scores.reshape(-1, cube.shape[-1]), has_score]))
@@ -94,7 +95,7 @@ def percentile_interval(samples: Floats) -> tuple[Floats, Floats]:
     Returns:
         The lower and the upper ends, each of shape (...); NaN where there is no sample.
     """
-    has_samples = ~np.isnan(samples).all(axis=-1)  # without any, numpy would warn
+    has_samples = ~np.isnan(samples).all(axis=-1)  # Without any sample, numpy would warn.
     ends = np.full((2, *has_samples.shape), np.nan)
     if has_samples.any():
         ends[:, has_samples] = np.nanquantile(samples[has_samples], [0.025, 0.975], axis=-1)

@@ -88,7 +88,8 @@ def taus_frame(swaps: Swaps) -> pd.DataFrame:
     split, other = pair_numbers(len(splits))
     low, high = percentile_interval(taus_of(swaps.sample_signs))
     signs = swaps.signs
-    is_swapped = signs[split] * signs[other] < 0  # shape (pairs of splits, pairs of algorithms)
+    # Its shape is (pairs of splits, pairs of algorithms).
+    is_swapped = signs[split] * signs[other] < 0
     return pd.DataFrame(
         {
             "dataset": swaps.dataset,

@@ -73,11 +73,13 @@ def headline(swaps: Swaps, reference: str) -> str:
     )
     if percent_by_pair.isna().all():
         return f"{text}; without the users' scores, which of them are due to chance is not known."
-    sure = int((percent_by_pair >= SURE_PERCENT).sum())
-    text += f", {sure or 'none'} of them in at least {SURE_PERCENT:g} % of the bootstrap samples"
-    if sure == pairs:
+    sure_pairs = int((percent_by_pair >= SURE_PERCENT).sum())
+    text += (
+        f", {sure_pairs or 'none'} of them in at least {SURE_PERCENT:g} % of the bootstrap samples"
+    )
+    if sure_pairs == pairs:
         return f"{text}."
-    if sure:
+    if sure_pairs:
         return f"{text}; the others may be due to chance."
     if pairs == 1:
         return f"{text}; it may be due to chance."

@@ -121,7 +121,7 @@ def rank_block(block: Block, metric: str, user_scores_of: UserScoresOf) -> Swaps
     spec = next(iter(block.runs.values())).spec
     if spec.metric_name == metric:
         metric_info = evaluation.metric_of(spec)
-    else:  # another one that the folds have, with its cut-off
+    else:  # It is another metric that the folds have, with its cut-off.
         metric_info = evaluation.metric(metric.partition("@")[0])
     return Swaps(
         dataset=block.dataset,

@@ -155,8 +155,9 @@ def _periods(
     chosen: Strategy, k: int, seed: int, settings: Mapping[str, ParamValue]
 ) -> tuple[tuple[int, int] | None, ...]:
     """The days that each fold holds out: see `ToySplit.periods`."""
-    trains_before_one_point_in_time = chosen.past is Past.EVERYBODY
-    if not trains_before_one_point_in_time:
+    # A fold has a period where the past of everybody is trained on: what all users did before one
+    # point in time. Other splits hold out interactions of any day.
+    if chosen.past is not Past.EVERYBODY:
         return (None,) * k
     # Users and items that training does not know are kept: to drop them would shorten a period.
     folds = split(toy(), chosen.id, k, seed, {**settings, "unknown": "keep"})

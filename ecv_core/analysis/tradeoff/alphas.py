@@ -40,7 +40,7 @@ def alpha_grid(orders: Sequence[Orders]) -> Floats:
     decades = np.array([10.0**exponent for exponent in range(lowest_exponent, highest_exponent)])
     # Expected folds at each of these alphas; shape (systems, decades).
     folds_used = np.array([system_orders.mean_stop(decades) for system_orders in orders])
-    most_folds_used = folds_used[:, :1]  # at the lowest alpha
+    most_folds_used = folds_used[:, :1]  # The first column is that of the lowest alpha.
     uses_nearly_all = (folds_used >= _NEARLY_ALL * most_folds_used).all(axis=0)
     last_decade_with_nearly_all = int(np.flatnonzero(uses_nearly_all).max(initial=0))
     first_exponent = lowest_exponent + last_decade_with_nearly_all

@@ -50,7 +50,8 @@ def cheapest(curve: Curve, promised_share: float) -> Outcome | None:
         None if no setting keeps the promise; of equal costs the smallest setting, which is the most
         careful one.
     """
-    assert curve.within is not None  # the share of orders that end close enough, at each setting
+    # `within` is the share of orders that end close enough, at each setting.
+    assert curve.within is not None
     keeping_rows = np.flatnonzero(curve.within >= promised_share - ROUNDING)
     if not len(keeping_rows):
         return None
@@ -267,7 +268,7 @@ def _option(
 ) -> Option:
     """Describe a rule at its cheapest setting, with how the setting carries over to other data."""
     assert outcome.setting is not None  # a curve has a setting in each row
-    curves = list(candidate.curves.values())  # one for each system, in the same order
+    curves = list(candidate.curves.values())  # There is one for each system, in the same order.
     # A system keeps the promise if the promised share of its fold orders ends close enough to its
     # k-fold mean.
     systems_keeping_promise = 0
@@ -278,7 +279,8 @@ def _option(
         rule=candidate.rule,
         outcome=outcome,
         systems_keeping_promise=systems_keeping_promise,
-        sampled=candidate.sampled,  # whether the curve is of drawn orders instead of all of them
+        # A curve may be of drawn orders instead of all of them.
+        sampled=candidate.sampled,
         checks=tuple(leave_one_dataset_out(systems, curves, promised_share)),
     )
 
@@ -286,10 +288,10 @@ def _option(
 def _all_folds(systems: Sequence[Scores], within_percent: float) -> Option:
     """The option that is always there: the rule that uses all folds has no setting."""
     average = fixed_folds(systems, within_percent=within_percent).average
-    last = average.settings[-1]
+    number_of_all_folds = average.settings[-1]
     return Option(
         rule=ALL_FOLDS,
-        outcome=replace(average.at(float(last)), setting=None),
+        outcome=replace(average.at(float(number_of_all_folds)), setting=None),
         systems_keeping_promise=len(systems),
         sampled=False,
         checks=(),

@@ -220,7 +220,7 @@ def _by_alpha(parts: Sequence[pd.DataFrame], columns: Mapping[str, str]) -> pd.D
 def headline_frame(explored: Tradeoff, alphas: Sequence[float]) -> pd.DataFrame:
     """One row for each alpha, with the HEADLINE_COLUMNS."""
     average = explored.average
-    rows = average.rows(alphas)  # those of the alphas, the same in every curve
+    rows = average.rows(alphas)  # The alphas have the same rows in every curve.
     # 'energy_percent' is the plain mean over runs. In the two other shares a long run counts for
     # more: each run is weighted by the processor seconds, or by the joules, of all its folds. Of
     # the seconds every fold of a run has an equal share; joules are known of each fold.
@@ -232,7 +232,8 @@ def headline_frame(explored: Tradeoff, alphas: Sequence[float]) -> pd.DataFrame:
         used_joules_percent.append(curve.cost_percent[rows])
         # A run that was not timed has no costs: it adds 0 seconds, and so weighs nothing.
         seconds_of_runs.append(sum(processor_costs(system.results or ()), 0.0))
-    joules_of_runs = joules_of(explored.systems)  # None where those of some run are not known
+    # None is returned where the joules of some run are not known.
+    joules_of_runs = joules_of(explored.systems)
     if joules_of_runs is None:
         joules_of_runs = np.zeros(len(explored.systems))
     processor_percent = _percent_of_sum(used_folds_percent, seconds_of_runs)

@@ -54,7 +54,7 @@ def recorded_curve(
         return None
     values = {}
     errors = {}
-    for name, array in fields.items():  # of shape (runs, settings, ...)
+    for name, array in fields.items():  # An array has the shape (runs, settings, ...).
         if name.startswith(ERRORS_PREFIX):
             errors[name.removeprefix(ERRORS_PREFIX)] = array[run_row, rows]
         else:

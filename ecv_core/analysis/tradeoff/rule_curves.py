@@ -103,7 +103,8 @@ def curve_of_rule(
     curve = recorded_curve(system, rule.id, settings, within_percent)
     if curve is not None:
         return curve
-    if rule.decides_by_sets:  # one walk through the sets of folds gives every setting, exactly
+    # One walk through the sets of folds gives every setting, exactly.
+    if rule.decides_by_sets:
         orders = exploration.explore(system, rule.id, min_folds=rule.default_folds)
         return orders.curve(settings, within_percent=within_percent)
     outcomes = []
@@ -150,7 +151,7 @@ def curves_of_run(scores: Scores, *, within_percent: float) -> dict[str, Curve]:
     for rule in RULES.values():
         if rule.decides_by_sets and rule.needs_user_scores:
             settings = axis_values(rule, scores.k)
-            with suppress(InputError):  # too many folds for it, or no users' scores
+            with suppress(InputError):  # The run has too many folds for it, or no users' scores.
                 curves[rule.id] = curve_of_rule(
                     rule, scores, settings, within_percent=within_percent
                 )

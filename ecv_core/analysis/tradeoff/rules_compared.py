@@ -77,7 +77,8 @@ class Line:
             rule: On some systems of a study.
             weights: The weights of every system of the study; shape (systems,).
         """
-        systems = list(rule.curves)  # the numbers of those that the rule has a curve of
+        # These are the numbers of the systems that the rule has a curve of.
+        systems = list(rule.curves)
         curves = list(rule.curves.values())
         order = _cheapest_first(rule)
         # In the cost a system counts by its energy, because energies add up. In the difference to
@@ -117,9 +118,9 @@ class Line:
 
     def at_cost(self, cost: float) -> Mix:
         """Find the setting and the difference at a cost; NaN if the rule cannot be so cheap."""
-        if cost < self.cost[0] * (1 - 1e-9):  # beyond what rounding explains
+        if cost < self.cost[0] * (1 - 1e-9):  # The difference is beyond what rounding explains.
             return Mix(np.nan, np.nan, np.nan)
-        # The mix of the next cheaper and the next dearer setting.
+        # Settings of just this cost are mixed from the next cheaper and the next dearer one.
         return Mix(
             setting=float(np.interp(cost, self.cost, self.settings)),
             value=float(np.interp(cost, self.cost, self.difference)),
@@ -128,22 +129,24 @@ class Line:
 
     def at_difference(self, difference: float) -> Mix:
         """Find the setting and the cost of the cheapest mix that is no further off."""
-        # The settings ascend in cost, and the last uses all folds and is never off, so that there
-        # is a first one that is close enough.
-        close = int(np.argmax(self.difference <= difference))
-        if close == 0:
+        # Settings ascend in cost. The last one uses all folds, whose difference is 0, so that one
+        # of them is the first whose difference is small enough.
+        first_close = int(np.argmax(self.difference <= difference))
+        if first_close == 0:
             # The cheapest setting is close enough by itself, so nothing is mixed.
             return Mix(float(self.settings[0]), float(self.cost[0]), float(self.cost_error[0]))
-        drop = self.difference[close - 1] - self.difference[close]
-        # The crossing lies between this setting and the one before, which is too far off.
-        share = float((self.difference[close - 1] - difference) / drop)
-        # An error of the difference shifts the crossing, and the cost with it.
-        cost_per_difference = (self.cost[close] - self.cost[close - 1]) / drop
-        error = _interpolated(self.cost_error, close, share)
-        error += cost_per_difference * _interpolated(self.difference_error, close, share)
+        # On the line from the setting before to this one, the difference falls to the one asked
+        # for after this share of the way.
+        difference_before = self.difference[first_close - 1]
+        fall = difference_before - self.difference[first_close]
+        share = float((difference_before - difference) / fall)
+        # An error of the difference shifts this point, and the cost with it.
+        cost_per_difference = (self.cost[first_close] - self.cost[first_close - 1]) / fall
+        error = _interpolated(self.cost_error, first_close, share)
+        error += cost_per_difference * _interpolated(self.difference_error, first_close, share)
         return Mix(
-            setting=_interpolated(self.settings, close, share),
-            value=_interpolated(self.cost, close, share),
+            setting=_interpolated(self.settings, first_close, share),
+            value=_interpolated(self.cost, first_close, share),
             error=error,
         )
 
@@ -165,7 +168,7 @@ def _uses_all_folds(rule: RuleCurve, setting: int) -> bool:
 
 def _error_of_mean(curves: Sequence[Curve], name: str, weights: Floats) -> Floats:
     """The standard error of the weighted mean of one of the curves' fields; shape (settings,)."""
-    exact = np.zeros(len(curves[0].settings))  # of a curve of which nothing was drawn
+    exact = np.zeros(len(curves[0].settings))  # A curve of which nothing was drawn has no errors.
     errors = np.array([curve.standard_errors.get(name, exact) for curve in curves])
     # The curves' errors are independent, so that their squares add up.
     return np.sqrt(weights**2 @ errors**2)
@@ -237,7 +240,7 @@ def _rows_of_rule(
         if rule.rule != PAPERS_RULE:
             equal_energy = line.at_cost(float(energy))
             equal_difference = line.at_difference(float(difference))
-        # Setting, value and error of each mix, in the order of RULES_COLUMNS.
+        # A mix is unpacked into its setting, value and error, in the order of RULES_COLUMNS.
         rows.append((alpha, energy, difference, *equal_energy, *equal_difference))
     columns = [name for name in RULES_COLUMNS if name not in _SAME_IN_EVERY_ROW]
     frame = pd.DataFrame(rows, columns=columns)

@@ -114,15 +114,15 @@ def checked_sentence(advice: FoldsAdvice) -> str:
     if best.rule == ALL_FOLDS:
         return "All folds give the k-fold mean itself, so there is nothing to check."
     runs = len(advice.systems)
-    kept = f"{best.systems_keeping_promise} of them individually"
+    on_kept_runs = f"{best.systems_keeping_promise} of them individually"
     if best.systems_keeping_promise == runs:
-        kept = "each of them"
+        on_kept_runs = "each of them"
     if runs == 1:
         choice = "The setting was chosen and judged on the same run"
     else:
         choice = (
             f"The setting was chosen and judged on the same {runs} runs. It keeps the promise "
-            f"on average over these runs, and on {kept}"
+            f"on average over these runs, and on {on_kept_runs}"
         )
     if not best.checks:
         return (
@@ -153,10 +153,10 @@ def _option_row(option: Option, advice: FoldsAdvice) -> dict[str, object]:
     outcome = option.outcome
     if option.rule == ALL_FOLDS:
         title = _all_folds_words(advice).capitalize()
-        kept = "by definition"
+        kept_on_datasets = "by definition"
     else:
         title = RULES[option.rule].title
-        kept = kept_words(option.checks)
+        kept_on_datasets = kept_words(option.checks)
     # Outcomes have this share where an acceptable difference was given, as it is for every advice.
     share_within = outcome.within
     assert share_within is not None
@@ -172,6 +172,6 @@ def _option_row(option: Option, advice: FoldsAdvice) -> dict[str, object]:
         "risk": risk_percent,
         "95 % of orders within": outcome.difference_quantiles[0.95],
         "runs that keep it": f"{option.systems_keeping_promise} of {len(advice.systems)}",
-        "kept on other datasets": kept,
+        "kept on other datasets": kept_on_datasets,
         "orders": orders,
     }

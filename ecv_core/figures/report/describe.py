@@ -111,7 +111,7 @@ def _mark_as_text(mark: re.Match[str]) -> str:
     kind, content = mark.groups()
     if kind == "cite":  # then the content is a BibTeX entry
         return f" ({short_citation(content)})"
-    plain, _, _latex = content.partition("::")  # a formula as text and as LaTeX
+    plain, _, _latex = content.partition("::")  # The formula is given as text and as LaTeX.
     return plain
 
 
@@ -131,7 +131,7 @@ def _mark_as_latex(mark: re.Match[str]) -> str:
     kind, content = mark.groups()
     if kind == "cite":  # then the content is a BibTeX entry
         return rf"~\cite{{{key_of(content)}}}"
-    _plain, _, latex = content.partition("::")  # a formula as text and as LaTeX
+    _plain, _, latex = content.partition("::")  # The formula is given as text and as LaTeX.
     return f"${latex}$"
 
 
@@ -453,17 +453,17 @@ def _energy_saved_sentence(runs: Sequence[RunRecord]) -> str:
         return ""
     least, most = total_saved_range(energies)
     folds_behind_forecasts = [energy.folds_ran for energy in energies if energy.has_forecast]
-    about = ""
+    about_word = ""
     source = "the energy that the folds after the stop used when they were run to check"
     if folds_behind_forecasts:
-        about = "about "
+        about_word = "about "
         counted_as = forecast_words(folds_behind_forecasts)
         source = f"a forecast: a fold that did not run is counted {counted_as}"
     share = ""
     joules_of_all_folds = _joules_of_all_folds(runs, energies)
     if joules_of_all_folds:
         percent = percent_text(saved_joules / joules_of_all_folds, ".0f")
-        share = f" ({about}{percent} of all folds)"
+        share = f" ({about_word}{percent} of all folds)"
     return f"Stopping saves {watt_hours_range(least, most)}{share}, {source}."
 
 

@@ -151,13 +151,13 @@ def short_citation(entry: str) -> str:
     """How text names a BibTeX entry: 'Harper and Konstan, 2015', 'Baumgart et al., 2024'."""
     authors = re.split(r"\s+and\s+", _field(entry, "author"))
     names = [_surname(author) for author in authors if author]
-    who = " and ".join(names)
+    authors_words = " and ".join(names)
     if len(names) > 2:
-        who = f"{names[0]} et al."
+        authors_words = f"{names[0]} et al."
     year = _field(entry, "year")
-    if who and year:
-        return f"{who}, {year}"
-    return who or year or _field(entry, "title") or key_of(entry)
+    if authors_words and year:
+        return f"{authors_words}, {year}"
+    return authors_words or year or _field(entry, "title") or key_of(entry)
 
 
 def _field(entry: str, name: str) -> str:

@@ -261,8 +261,8 @@ def _image(figure: go.Figure, sentence: str, look: _Look) -> Image:
     image = Image.new("RGB", size, look.ground)
     top = 0
     for part in parts:
-        left = (_PIXELS_ACROSS - part.width) // 2
-        image.paste(part, (left, top))
+        left_margin = (_PIXELS_ACROSS - part.width) // 2
+        image.paste(part, (left_margin, top))
         top += part.height
     return image
 

@@ -139,7 +139,7 @@ def _add_legend(figure: Figure, sides: Iterable[Axes], width: float) -> int:
     longest = max(len(str(handle.get_label())) for handle in handles)
     # A letter is about half as wide as its size, in points of 1/72 inch.
     inches_of_name = longest * SMALL * 0.5 / 72
-    inches_of_line = 0.35  # a piece of the line, before its name
+    inches_of_line = 0.35  # A piece of the line stands before its name.
     columns = min(max(int(width / (inches_of_line + inches_of_name)), 1), 3)
     figure.legend(handles=handles, loc="outside upper left", ncols=columns)
     return math.ceil(len(handles) / columns)
@@ -183,7 +183,8 @@ def _draw_trace(axes: Axes, trace: _Part, previous: _Part) -> None:
     name = None
     if len(x) and trace.get("showlegend", True) and trace.get("name"):
         name = _plain(trace["name"])
-    if trace.get("fill") == "tonexty":  # the area between this trace and the previous one
+    # Plotly's "tonexty" fills the area between this trace and the previous one.
+    if trace.get("fill") == "tonexty":
         fill = _colour(trace["fillcolor"])
         axes.fill_between(x, y, _numbers(previous["y"]), color=fill, lw=0, label=name)
         return
@@ -279,7 +280,7 @@ def _set_axis(axis: XAxis | YAxis, looks: _Part) -> None:
     """Title, range, ticks, grid and colour of an axis, as the chart's layout has them."""
     title = looks.get("title", {})
     axis.set_label_text(_plain(title.get("text", "")))
-    axis.label.set(rotation_mode="anchor")  # so that every backend places the label by its middle
+    axis.label.set(rotation_mode="anchor")  # Every backend places the label by its middle then.
     _set_range(axis, looks)
     _set_ticks(axis, looks)
     colour = title.get("font", {}).get("color")
@@ -345,7 +346,7 @@ def _draw_shape(axes: Axes, shape: _Part) -> None:
         "lw": line["width"] * _SCALE,
         "ls": _DASHES[line.get("dash", "solid")],
     }
-    if shape.get("yref") == "y":  # a horizontal line at this height
+    if shape.get("yref") == "y":  # A shape with a height on this axis is a horizontal line.
         axes.axhline(shape["y0"], shape["x0"], shape["x1"], **look)
     else:
         axes.axvline(shape["x0"], shape["y0"], shape["y1"], **look)
@@ -400,7 +401,7 @@ def _middle_within_axis(axes: Axes, x: float, text: str, figure_width: float) ->
         figure_width: In inches.
     """
     low, high = axes.get_xlim()
-    axis_inches = 0.68 * figure_width  # an estimate: labels and margins take the other third
+    axis_inches = 0.68 * figure_width  # By estimate, labels and margins take the other third.
     half_of_words = min(_text_inches(len(text)) / axis_inches / 2, 0.5)
     share_across = (x - low) / (high - low)
     # The words are centred at least half their length from both ends of the axis.
@@ -449,7 +450,7 @@ def _printed_cells(heatmaps: Sequence[_Part]) -> Figure:
     axes.tick_params(length=0, pad=2)
     axes.spines[:].set_visible(False)
     handles = []
-    for share in (0, 1):  # the colours of the best and of the worst score
+    for share in (0, 1):  # The legend has the colours of the best and of the worst score.
         fill = _cell_look(share).fill
         handles.append(Rectangle((0, 0), 1, 1, fc=fill, ec=LIGHT.muted, lw=0.4))
     labels = heatmaps[0]["colorbar"]["ticktext"]

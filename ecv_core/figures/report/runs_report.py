@@ -55,7 +55,7 @@ def runs_report(
         from ecv_core.figures.report.runs_pdf import runs_pdf
 
         return runs_pdf(content)
-    return runs_html(content)  # for 'html', and for any form that is not known
+    return runs_html(content)  # This serves 'html', and any form that is not known.
 
 
 def runs_html(content: ReportContent) -> str:

@@ -381,9 +381,11 @@ def _score_cubes(
     return cubes
 
 
-def _sort_key(run: tuple[Mapping[str, ParamValue], RunSpec]) -> list[tuple[bool, float, str]]:
+def _sort_key(
+    configuration_and_spec: tuple[Mapping[str, ParamValue], RunSpec],
+) -> list[tuple[bool, float, str]]:
     """Sorts runs by the values of their parameters, one after the other: numbers, then texts."""
-    configuration, _ = run
+    configuration, _ = configuration_and_spec
     key = []
     for value in configuration.values():
         number = 0.0

@@ -164,7 +164,7 @@ def expected_curve(p_values: Floats, *, drawn: int = DRAWN) -> PValueCurve:
     ways_above = binom(rank_of_all - 1, rank_in_draw - 1)
     ways_below = binom(pairs - rank_of_all, m - rank_in_draw)
     probability = ways_above * ways_below / binom(pairs, m)
-    largest_first = -np.sort(-p_values, axis=1)  # each fold by itself
+    largest_first = -np.sort(-p_values, axis=1)  # Each fold is sorted by itself.
     # A row of `probability` is a rank in a draw, a column a rank among all pairs. So `by_rank` has
     # for each fold and rank the p value that a draw is expected to have there.
     by_rank = largest_first @ probability.T
@@ -195,7 +195,7 @@ def dominance(
         return {}
     # Of each pair of configurations, in the order of the columns of `p_values`, both indices.
     first, second = np.triu_indices(len(configurations), 1)
-    mean_p_of_pairs = p_values.mean(axis=0)  # over folds
+    mean_p_of_pairs = p_values.mean(axis=0)  # The mean is over folds.
     dp_by_parameter: dict[str, dict[str, float]] = {}
     for name in names:
         values = [configuration[name] for configuration in configurations]

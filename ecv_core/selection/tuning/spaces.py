@@ -206,7 +206,7 @@ def sampled(
         else:
             repeats = 0
             yield configuration  # the caller computes it before it asks for the next
-            scores[values] = 0.0  # what Optuna is told where its draws do not depend on scores
+            scores[values] = 0.0  # Optuna is told 0 where its draws do not depend on scores.
             if score is not None:
                 scores[values] = score(configuration)
         study.tell(trial, scores[values])

@@ -41,7 +41,7 @@ def presenting() -> bool:
     return st.query_params.get("present", "") not in ("", "0", "false")
 
 
-def present_button() -> None:
+def draw_present_button() -> None:
     """Leads to the presentation of this page."""
     if st.button("Present", icon=":material/present_to_all:", key="present"):
         st.query_params["present"] = "1"

@@ -26,7 +26,7 @@ PAPER_LINK = f"[{PAPER_NAMES}]({PAPER_URL})"
 """The paper whose method this is, as Markdown."""
 
 
-def paper_panel(
+def draw_paper_panel(
     describe: Callable[[], Description],
     *,
     key: str,

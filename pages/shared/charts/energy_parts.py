@@ -53,7 +53,7 @@ class EnergyWords(NamedTuple):
     """As Markdown; may be empty."""
 
 
-def energy_bar(folds: Iterable[EnergyCost], note: str) -> None:
+def draw_energy_bar(folds: Iterable[EnergyCost], note: str) -> None:
     """The bar and its sentence; the note alone where no energy is known.
 
     Args:
@@ -67,13 +67,13 @@ def energy_bar(folds: Iterable[EnergyCost], note: str) -> None:
         st.caption(energy.sentence)
 
 
-def runs_energy_bar(runs: Sequence[RunRecord]) -> None:
+def draw_runs_energy_bar(runs: Sequence[RunRecord]) -> None:
     """The bar of what runs used together, without those that other work disturbed."""
     metered = metered_runs(runs)
     folds: list[FoldResult] = []
     for run in runs_without_other_work(metered):
         folds += run.folds
-    energy_bar(folds, excluded_energy_words(metered))
+    draw_energy_bar(folds, excluded_energy_words(metered))
 
 
 def energy_sources_sentence(systems: Iterable[Scores]) -> str:
@@ -83,7 +83,7 @@ def energy_sources_sentence(systems: Iterable[Scores]) -> str:
 
 
 def energy_words(folds: Iterable[EnergyCost], note: str) -> EnergyWords:
-    """The same as texts; the arguments are those of `energy_bar`."""
+    """The same as texts; the arguments are those of `draw_energy_bar`."""
     parts = energy_parts(folds)
     if not parts:
         return EnergyWords("", note)

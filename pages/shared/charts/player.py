@@ -18,7 +18,7 @@ _player = component(
 )
 
 
-def player(
+def draw_player(
     name: str,
     *,
     version: str,
@@ -32,7 +32,9 @@ def player(
     label: str,
     autoplay: bool = False,
 ) -> None:
-    """Controls of what follows the slider `name`: see `plot`, `slider_numbers`, `watch_slider`.
+    """Controls of what follows the slider `name`.
+
+    See `plot`, `show_numbers_of_slider` and `watch_slider`.
 
     In a presentation there are only the keys. The step is kept in the address as `?fold=`, a speed
     other than the usual one as `?speed=`.

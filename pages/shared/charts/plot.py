@@ -20,7 +20,7 @@ from ecv_core.untrusted.texts import disarm_chart_text
 from pages.shared.base.component import component
 from pages.shared.base.rows import row_container
 from pages.shared.live.server import PLOTLY
-from pages.shared.widgets.tables import chart_table, file_name
+from pages.shared.widgets.tables import draw_chart_table, file_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -157,7 +157,9 @@ def draw_figure(
     # Where the figure follows a run, `draw_open_table` draws the rows of the table again after each
     # fold of the run.
     if table is not None:
-        chart_table(table, key=key, name=name, alt=entries["alt"], draw_open_table=draw_open_table)
+        draw_chart_table(
+            table, key=key, name=name, alt=entries["alt"], draw_open_table=draw_open_table
+        )
 
 
 _NARROWER_NAMES_ON_PHONE = 120

@@ -71,14 +71,14 @@ def draw_running_bar(page: StreamlitPage) -> None:
         active_runs = []  # the page itself shows the error
     if active_runs:
         with place_of_bar:
-            draw_live(_bar_of_active_runs, page_title, key="running", topics=[QUEUE])
+            draw_live(_draw_bar_of_active_runs, page_title, key="running", topics=[QUEUE])
             redraw_page_after_restart()
         return
     _keep_bar_or_toast_of_ended_run()
     with place_of_bar:
         # This bar is drawn in a fragment, as that of active runs is: then both have the same place
         # in the page's tree.
-        st.fragment(_bar_of_ended_run)()
+        st.fragment(_draw_bar_of_ended_run)()
     st.set_page_config(page_title=page_title)
 
 
@@ -106,7 +106,7 @@ def _newest_fold(run: RunRecord) -> int:
     return min(len(run.folds) + 1, run.k)
 
 
-def _bar_of_active_runs(page_title: str) -> None:
+def _draw_bar_of_active_runs(page_title: str) -> None:
     """The bar of the run that goes on, its buttons and the queue.
 
     Args:
@@ -133,13 +133,13 @@ def _bar_of_active_runs(page_title: str) -> None:
         # Cancel is offered only on the page Run, and not while another run is opened there.
         is_on_its_page = st.session_state[PAGE] == "run" and (is_opened or id_in_address is None)
         if is_on_its_page and _may_cancel(run):
-            _cancel_button(run)
+            _draw_cancel_button(run)
         if waiting:
             _draw_queue(waiting)
     show_trouble()
 
 
-def _cancel_button(run: RunRecord) -> None:
+def _draw_cancel_button(run: RunRecord) -> None:
     # The process that computes the run sees the request a little later.
     cancelling = store().cancel_requested(run.run_id)
     label = "Cancel"
@@ -211,7 +211,7 @@ def _ended_run() -> RunRecord | None:
     return None
 
 
-def _bar_of_ended_run() -> None:
+def _draw_bar_of_ended_run() -> None:
     """The bar of a run that is over, as high as it was."""
     run = _ended_run()
     if run is None:

@@ -111,10 +111,10 @@ def show_damaged_folds(runs: Iterable[ChoosableRun]) -> None:
     """Folds that cannot be read, each with its sentence and a button that deletes it."""
     for run in runs:
         for fold, reason in run.damaged.items():
-            _damaged_fold(run.run_id, fold, reason)
+            _show_damaged_fold(run.run_id, fold, reason)
 
 
-def _damaged_fold(run_id: str, fold: int, reason: str) -> None:
+def _show_damaged_fold(run_id: str, fold: int, reason: str) -> None:
     with st.container(border=True, horizontal=True, key=f"damaged-{run_id}-{fold}"):
         st.warning(escaped(f"{reason[0].upper()}{reason[1:]}."), icon=":material/error:")
         if not run_actions().refusal(Action.DELETE, run_id) and st.button(
@@ -174,11 +174,11 @@ def rerun_on_change(look: Callable[[], object], *, key: str, topics: Sequence[st
         key: The key of this part of the page; no other has it.
         topics: The topics that the look shows.
     """
-    before = look()
+    shown_before = look()
 
     def compare() -> None:
-        if look() != before:
+        if look() != shown_before:
             st.rerun()
 
-    if before:
+    if shown_before:
         draw_live(compare, key=key, topics=topics)

@@ -192,8 +192,10 @@ class Tabs:
         # Many small files take memory too, so each counts as a megabyte at least.
         size = max(int(Request(scope).headers["content-length"]), MEGABYTE)
         if not await self._make_room(app, browser, size):
-            busy = PlainTextResponse("Others are sending files now: try again in a minute.", 503)
-            await busy(scope, receive, send)
+            busy_response = PlainTextResponse(
+                "Others are sending files now: try again in a minute.", 503
+            )
+            await busy_response(scope, receive, send)
             return
         upload = Upload(browser, size, dict(scope))
         replaced_upload = self._uploads.pop(path, None)

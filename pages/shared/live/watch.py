@@ -133,11 +133,11 @@ def _grants_of_session() -> dict[str, Grant]:
 @contextmanager
 def _set_inside(variable: ContextVar[_Value], value: _Value) -> Iterator[None]:
     """Inside, the variable has this value; after it, the one that it had."""
-    before = variable.set(value)
+    value_before = variable.set(value)
     try:
         yield
     finally:
-        variable.reset(before)
+        variable.reset(value_before)
 
 
 def redraw_page_after_restart() -> None:

@@ -89,8 +89,9 @@ def _saved_percent(runs: Sequence[RunRecord]) -> float:
     saved_joules = 0.0
     joules_of_all_folds = 0.0
     for run in runs:
-        after_all_folds = tallies(run.folds, run.k)[-1]
-        joules_of_all_folds += after_all_folds.joules
+        # The last tally is what all k folds spend, where those that did not run are estimated.
+        *_, tally_of_all = tallies(run.folds, run.k)
+        joules_of_all_folds += tally_of_all.joules
         saved_joules += energy_of(run).saved_joules or 0.0
     if not saved_joules:
         return 0.0
@@ -104,8 +105,9 @@ def _time(runs: Sequence[RunRecord]) -> Amount:
     saved_seconds = 0.0
     for run in runs:
         if run.stopped_early:
-            after_folds = tallies(run.folds, run.k)  # what was spent after 0, 1, ... k folds
-            saved_seconds += after_folds[-1].seconds - after_folds[run.folds_used].seconds
+            # A tally is what was spent after so many folds, from 0 to k.
+            tally_after = tallies(run.folds, run.k)
+            saved_seconds += tally_after[run.k].seconds - tally_after[run.folds_used].seconds
     used = "-"
     if used_seconds:
         used = duration(used_seconds)

@@ -76,7 +76,7 @@ class Answer:
     """HTML behind 'Details'."""
 
 
-def answer_card(answer: Answer, *, draw_next_step: Callable[[], None] | None = None) -> None:
+def draw_answer_card(answer: Answer, *, draw_next_step: Callable[[], None] | None = None) -> None:
     """Draw the card; a page has one.
 
     Args:
@@ -91,7 +91,7 @@ def draw_card(entries: Mapping[str, object], *, draw_next_step: Callable[[], Non
 
     Args:
         entries: With the HTML as 'html'; see `shared_entries`.
-        draw_next_step: As of `answer_card`.
+        draw_next_step: As of `draw_answer_card`.
     """
     with st.container(key="presented-verdict"):
         _card(key="answer", data=dict(entries))

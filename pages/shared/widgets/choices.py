@@ -170,7 +170,7 @@ _EXAMPLE = "model-a,model-b\n0.301,0.284\n0.317,0.279\n0.309,0.291\n0.312,0.283\
 _KINDS = ["csv", "tsv", "json", "gz", "parquet"]
 
 
-def scores_upload(format_words: str, *, key: str) -> UploadedFile | None:
+def ask_for_scores_file(format_words: str, *, key: str) -> UploadedFile | None:
     """A file of fold scores of any program; while there is none, how it has to look.
 
     Args:
@@ -181,11 +181,11 @@ def scores_upload(format_words: str, *, key: str) -> UploadedFile | None:
     if refusal:
         st.info(refusal, icon=":material/lock:")
         return None
-    left, right = st.columns([2, 1], vertical_alignment="bottom")
-    file = left.file_uploader(
+    left_column, right_column = st.columns([2, 1], vertical_alignment="bottom")
+    file = left_column.file_uploader(
         "Fold scores", type=_KINDS, key=key, max_upload_size=max_upload_mb(), help=format_words
     )
-    right.download_button(
+    right_column.download_button(
         "An example file",
         _EXAMPLE,
         file_name="fold-scores.csv",

@@ -66,14 +66,14 @@ def _pick_task(of_table: bool) -> None:
 
 
 class PickedDataset(NamedTuple):
-    """What `dataset_picker` gives."""
+    """What `pick_dataset` gives."""
 
     entry: DatasetEntry
     ready: bool
     """Whether it can be used as it is: it is on disk."""
 
 
-def dataset_picker(task: Task = Task.TOP_N, *, with_tables: bool = False) -> PickedDataset:
+def pick_dataset(task: Task = Task.TOP_N, *, with_tables: bool = False) -> PickedDataset:
     """The picked dataset, and whether it is ready to be used; with its size for this task.
 
     Args:

@@ -35,7 +35,7 @@ def parameter_widgets(owner: str, parameters: Iterable[Parameter]) -> dict[str, 
         help = parameter.help
         if parameter.source:
             help = f"{help} Default from: {parameter.source}."
-        values[parameter.name] = parameter_widget(
+        values[parameter.name] = pick_parameter(
             parameter,
             label=parameter.name.replace("_", " "),
             key=parameter_key(owner, parameter.name),
@@ -68,7 +68,7 @@ def typed_widget(
     return kind(value)
 
 
-def parameter_widget(
+def pick_parameter(
     parameter: Parameter,
     **arguments: Any,  # noqa: ANN401 - arguments of the widget
 ) -> ParamValue:
@@ -151,7 +151,7 @@ def widget_arguments(name: str, **overrides: Any) -> dict[str, Any]:  # noqa: AN
     }
 
 
-def setting_widget(
+def pick_setting(
     name: str,
     place: DeltaGenerator | None = None,
     **overrides: Any,  # noqa: ANN401 - arguments of a widget
@@ -177,7 +177,7 @@ def setting_widget(
     )
 
 
-def other_settings(
+def pick_other_settings(
     roles: Container[Role], placed_settings: Container[str], rule: str | None = None
 ) -> dict[str, Any]:
     """Widgets of the settings that have no place of their own on the form; gives what is picked.
@@ -197,7 +197,7 @@ def other_settings(
         # Some settings are read by certain rules only: they are left out for all other rules.
         if setting.of_rule and name not in settings_of_rule:
             continue
-        picked[name] = setting_widget(name)
+        picked[name] = pick_setting(name)
     return picked
 
 
@@ -212,7 +212,7 @@ SPLIT_OF_K = "k-of"
 """In the session: the strategy whose usual number of folds was offered."""
 
 
-def strategy_select(options: Sequence[str]) -> str:
+def pick_strategy(options: Sequence[str]) -> str:
     """The picked id; the first one to begin with."""
     # The session may hold a split of another page or task, which is no option here.
     if st.session_state.get(SPLIT, options[0]) not in options:
@@ -283,7 +283,7 @@ def split_advice(dataset: str, strategy: Strategy) -> str:
     )
 
 
-def strategy_parameters(strategy: Strategy) -> dict[str, ParamValue]:
+def pick_strategy_parameters(strategy: Strategy) -> dict[str, ParamValue]:
     """One widget per parameter of the strategy, side by side; gives their values.
 
     The container is there without parameters too: a bound widget below it that moved up or down

@@ -31,14 +31,14 @@ def watch_slider(name: str, *, container: str, step: int) -> None:
     """Tell figures and numbers of every move of a slider, while it moves.
 
     Args:
-        name: What `plot` and `slider_numbers` know the slider by.
+        name: What `plot` and `show_numbers_of_slider` know the slider by.
         container: Key of the container that holds the slider.
         step: Where it is now, counted from 0; true also if the browser's slider is not found.
     """
     _watch(key=f"watch-{name}", data={"slider": name, "container": container, "step": step})
 
 
-def slider_numbers(
+def show_numbers_of_slider(
     name: str,
     *,
     key: str,
@@ -72,7 +72,7 @@ SLIDER = "alpha"
 USUAL_ALPHA = 1e-4
 
 
-def alpha_slider(
+def draw_alpha_slider(
     alphas: list[float],
     usual: float,
     below: Callable[[float], None] | None = None,

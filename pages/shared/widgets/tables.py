@@ -95,7 +95,7 @@ def text(
     return st.column_config.TextColumn(label, help=help, **more)
 
 
-def chart_table(
+def draw_chart_table(
     make: Callable[[], pd.DataFrame],
     *,
     key: str,
@@ -142,7 +142,7 @@ def chart_table(
 
     with st.container(horizontal=True, key=f"chart-data-{key}"):
         box()
-        csv_button(
+        draw_csv_button(
             "CSV",
             make,
             f"{file_name(name)}.csv",
@@ -151,7 +151,7 @@ def chart_table(
         )
 
 
-def csv_button(
+def draw_csv_button(
     label: str,
     make: Callable[[], pd.DataFrame],
     name: str,

@@ -23,7 +23,7 @@ from pages.shared.base.states import STATES
 from pages.shared.live.state import results
 
 
-def state_badge(state: RunState) -> None:
+def draw_state_badge(state: RunState) -> None:
     """A run's state as a coloured word with an icon."""
     look = STATES[state]
     st.badge(state.value, icon=look.icon, color=look.colour)
