@@ -144,7 +144,7 @@ def recbole_lists(job: Job, parts: Parts, model: Any, dataset: Any, testing: Any
         scores = scores.cpu().numpy()  # shape (users of the block, items)
         scores[:, ~is_candidate] = -np.inf
         for user, user_scores in zip(users[block], scores, strict=True):
-            # Of items with equal scores the one with the lower number comes first, as in e-fold.
+            # If items have equal scores, the one with the lower number comes first, as in e-fold.
             best_columns = np.lexsort((items, -user_scores))[: job["n"]]
             # RecBole gives items that the user has already a score of minus infinity; no list
             # contains them.

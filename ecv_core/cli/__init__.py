@@ -157,7 +157,8 @@ def _carry_out(options: argparse.Namespace) -> int:
     Returns:
         The exit code of a command that has one of its own, such as `gate`; else OK.
     """
-    # Of some commands --json names no file. It is True or False there, and the JSON goes to stdout.
+    # With some commands --json names no file. It is True or False there, and the JSON goes to
+    # stdout.
     if isinstance(getattr(options, "json", None), str):
         check_target(options.json)
     if getattr(options, "meter", None):

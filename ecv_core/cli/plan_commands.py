@@ -161,8 +161,8 @@ def _compute_study(store: Store, cells: Sequence[Cell], options: argparse.Namesp
             # A cell that was computed has its run.
             assert cell.run is not None
             if cell.run.state is RunState.FINISHED:
-                # Of a run that is recorded, its file is named. Others are only in the database, so
-                # that their result is shown.
+                # A run that was recorded has a file, which is named. Any other run is only in the
+                # database, so its result is shown.
                 tqdm.write(f"{cell.path or _result_line(cell.run)}", file=sys.stdout)
             else:
                 failures.append(f"{_name(cell.spec)}: {cell.run.error or cell.run.state}")

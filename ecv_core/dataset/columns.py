@@ -34,7 +34,7 @@ def read_ids(values: pa.Array, *, words_are_missing: bool = True) -> pa.Array:
     Raises:
         Unreadable for a column of lists, structures or bytes, which are no ids.
     """
-    # One sign more than an id may have is kept, so that an id that is too long still shows.
+    # One character more than an id may have is kept, so that an id that is too long still shows.
     ids = _decode_and_cut(values, limits.LONGEST_ID + 1)
     if not pa.types.is_string(ids.type):
         try:

@@ -470,7 +470,7 @@ def _clusters(chunks: list[pa.DictionaryArray], users: Codes, user_ids: Ids) -> 
             f"clusters differ; {remedy}"
         )
     cluster_of_user = np.empty(len(user_ids), dtype=np.int32)
-    # Of a user with several rows the last one stays, and the others are compared with it below.
+    # The last row of a user stays, and the user's other rows are compared with it below.
     cluster_of_user[users] = codes
     contradictions = np.flatnonzero(cluster_of_user[users] != codes)
     if len(contradictions):

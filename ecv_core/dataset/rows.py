@@ -228,7 +228,7 @@ def _delimited_batches(file: io.BufferedIOBase, layout: Layout, size: int) -> It
     rows_read = int(layout.header)  # The line of names is among the lines as well.
 
     def skip_unfit(row: pv.InvalidRow) -> str:
-        # The parser was given one sign for a separator of two; a person sees the file's own.
+        # The parser was given one character for a separator of two; a person sees the file's own.
         unfit.add(row.text.replace(ONE_SIGN, layout.separator))
         return "skip"
 
@@ -271,8 +271,8 @@ def _open_csv(
     stream: pa.NativeFile = pa.PythonFile(file, mode="r")
     separator = layout.separator
     encoding = layout.encoding
-    # Arrow's parser takes a separator of one sign. A longer one is replaced in the bytes of the
-    # text, which are UTF-8 for this.
+    # Arrow's parser takes a separator of one character. A longer one is replaced in the bytes of
+    # the text, which are UTF-8 for this.
     if len(separator) > 1:
         if encoding != "utf-8":
             stream = pa.transcoding_input_stream(stream, encoding, "utf-8")
@@ -441,7 +441,7 @@ def _cut_encodable(text: str | None) -> str | None:
     """A text, cut after any id's end; None where it cannot be written as UTF-8."""
     if text is None:
         return None
-    # One sign more than an id may have is kept, so that an id that is too long still shows.
+    # One character more than an id may have is kept, so that an id that is too long still shows.
     text = text[: limits.LONGEST_ID + 1]
     try:
         text.encode()

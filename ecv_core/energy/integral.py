@@ -87,7 +87,7 @@ def integral(
         power = _power_of_counter(values, ends - begins, sampling_seconds)
     if power is None:
         return nothing_known
-    # Of each stretch only what lies between begin and end counts.
+    # Only the part of each stretch counts that lies between begin and end.
     seconds_inside = np.maximum(np.minimum(ends, end) - np.maximum(begins, begin), 0.0)
     # A stretch that is cut keeps its share of the gap. The length of a stretch outside is not
     # needed, and 1 stands for it, so that nothing is divided by 0.

@@ -50,7 +50,7 @@ class SampleDifferences(Differences):
 
     def user_variance(self, contender: int, other: int, folds: Sequence[int]) -> float:
         """The variance of one fold's difference as samples tell it; NaN where they do not."""
-        # Of an estimator the held-out samples, or groups of them, take the place of users.
+        # The held-out samples of an estimator, or groups of them, take the place of users.
         differences = []
         for fold in folds:
             samples_of_contender = self._folds[contender][fold].samples
@@ -68,8 +68,9 @@ class SampleDifferences(Differences):
                 largest_move=max(samples_of_contender.largest_move, samples_of_other.largest_move),
             )
             differences.append(difference)
-        # If the winner must be certain, one more sample is counted that the candidates predict as
-        # differently as can be, by `largest_move`. Else half such a sample is the least variance.
+        # Samples that are not seen may differ more than those that are. If the winner must be
+        # certain, one more is counted, on which the candidates differ by `largest_move`. Otherwise
+        # the variance is at least that of half such a sample.
         if self._held_out_once:
             return _variance_held_out_once(differences, certain=self._winner_must_be_certain)
         return _variance_held_out_repeatedly(differences, certain=self._winner_must_be_certain)

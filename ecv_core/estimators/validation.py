@@ -529,7 +529,7 @@ def _value_of_fold(fold: Scored, key: str, estimator: Any, error_score: Any) -> 
     """What scikit-learn has under a key for a fold, also where the fit failed."""
     if fold.results is not None:
         return fold.results[key][0]
-    # Of a fit that failed scikit-learn gives an estimator that is not fitted, and no scoring time.
+    # For a fit that failed, scikit-learn gives an estimator without a fit, and no scoring time.
     if key == "estimator":
         return clone(estimator)
     if key == "fit_time":

@@ -144,7 +144,7 @@ def _metric_in(name: str) -> NamedMetric | None:
             if words[: len(metric_words)] == metric_words:
                 return _with_other_direction(metric)
     # Names join their words in ways such as 'test_rmse', 'testRMSE' and 'testrmse', in this order.
-    # Of several metrics the last counts: 'ndcg_loss' is a loss.
+    # If a name has several metrics, the last one counts: 'ndcg_loss' is a loss.
     for words in (_words(name), _words_of_capitals(name), _words_without_prefixes(name)):
         metric = _last_metric(words, table)
         if metric is not None:
@@ -256,7 +256,7 @@ def _last_metric(
     words: Sequence[str], table: dict[tuple[str, ...], NamedMetric]
 ) -> NamedMetric | None:
     longest = max(len(phrase) for phrase in table)
-    # Of several metrics the last, and of those that end there the one of most words.
+    # The last metric counts. Where several end at the same word, the one with most words counts.
     for end in range(len(words), 0, -1):
         for begin in range(max(end - longest, 0), end):
             metric = table.get(tuple(words[begin:end]))

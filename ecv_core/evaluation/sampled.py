@@ -104,7 +104,7 @@ def _first_other_items(
         is_own[own_items[row]] = True
         other_draws = draws_of_user[~is_own[draws_of_user]]
         is_own[own_items[row]] = False  # The next user begins with no item.
-        # Of an item that was drawn several times the first draw counts.
+        # If an item was drawn several times, its first draw counts.
         _, first_draws = np.unique(other_draws, return_index=True)
         items = other_draws[np.sort(first_draws)][:wanted]
         negatives[row, : len(items)] = items
@@ -424,7 +424,7 @@ def _compare_with_negatives(
         tied_before = is_before.float().sum(dim=1)
         counts.append(torch.stack((higher, tied, tied_before)))
     higher, tied, tied_before = torch.cat(counts, dim=1).long().cpu().numpy()
-    # Of equal scores the item with the lower number comes first.
+    # Items with equal scores come in the order of their numbers.
     ranks = 1 + higher + tied_before
     ranks[(held_out_scores == -torch.inf).cpu().numpy()] = NOWHERE
     return Comparisons(

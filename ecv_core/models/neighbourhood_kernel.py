@@ -99,8 +99,8 @@ def _append_nearest(
                 room_for_ties -= 1
     for index in range(count):
         is_kept = similarities[index] > limit
-        # Of the similarities that equal the limit as many are kept as there is room for. A
-        # similarity of 0 is never kept.
+        # Similarities that equal the limit are kept while there is room for them. A similarity of
+        # 0 is never kept.
         if similarities[index] == limit and limit > 0 and room_for_ties > 0:
             is_kept = True
             room_for_ties -= 1

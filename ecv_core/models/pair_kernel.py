@@ -60,7 +60,7 @@ def indices_of_training_pairs(
         byte = marks[bit >> np.uint64(3)]
         bit_in_byte = np.uint8(bit & np.uint64(7))
         marked_count += (byte >> bit_in_byte) & np.uint8(1)
-    # Of these, pairs are kept whose item is in the user's row, where it is searched by bisection.
+    # A marked pair is kept if its item is in the user's row, where it is searched by bisection.
     count = 0
     for pair in indices[:marked_count]:
         item = items[pair]

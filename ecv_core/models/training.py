@@ -215,8 +215,8 @@ def run_epochs(
         if validation is not None:
             with average.replacing_weights():
                 ndcg_by_epoch.append(validation.ndcg(net.score))
-                # Of equally good epochs the weights of the last are kept, but patience counts from
-                # the first.
+                # If epochs are equally good, the weights of the last are kept, but patience counts
+                # from the first.
                 if ndcg_by_epoch[-1] >= max(ndcg_by_epoch):
                     best_weights = _copies(net.weights)
             best_epoch = int(np.argmax(ndcg_by_epoch)) + 1

@@ -94,7 +94,7 @@ class Interactions:
             return_inverse=True,
             return_counts=True,
         )
-        # Of three ranks in a second the first is at its start, the others after 1/3 and 2/3 of it.
+        # If a second has three ranks, they are at its start, after 1/3 and after 2/3 of it.
         places_in_second = np.arange(len(first_row_of_rank)) - first_rank_of_second[second_of_rank]
         fractions = places_in_second / rank_counts[second_of_rank]
         return self.timestamps + fractions[rank_of_row]

@@ -242,7 +242,7 @@ class _Regression:
             covariances: The covariances of the fold means of model and predictors, the model first;
                 shape (sets, 1 + predictors, 1 + predictors).
         """
-        # Of each set the first row and column are those of the model.
+        # In each set, the first row and the first column are those of the model.
         predictor_covariances = covariances[:, 1:, 1:]
         covariances_with_model = covariances[:, 1:, 0]
         # Predictors that depend on each other leave many slopes that fit equally well. The

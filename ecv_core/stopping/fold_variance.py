@@ -103,8 +103,8 @@ class UserMoments:
         between = np.einsum("si,sij,sj->s", weights, self.between, weights)
         within = _at_least_one_user_differs(within, self.freedom_within, self.span)
         between = _at_least_one_user_differs(between, self.freedom_between, self.span)
-        # Of users whom two folds share only the variance within each of them counts. Of the others
-        # the variance between them counts.
+        # The variance within users counts for the users whom two folds share, and the variance
+        # between users counts for the others.
         within *= self.share_within
         between *= self.share_between
         variance = within + between
@@ -155,8 +155,8 @@ def user_moments(values: AnyFloats, sets: FoldsOfSets) -> UserMoments:
         # Transposed, the sums of each set can be divided by that set's degrees of freedom.
         within = np.where(freedom_within > 0, within_sums.T / freedom_within, 0.0).T
         between = (between_sums.T / freedom_between).T
-    # Of users whom two folds share only the differences within each of them count, and of the
-    # others those between them.
+    # The variance within users counts for the users whom two folds share, and the variance between
+    # users counts for the others.
     return UserMoments(
         within=within,
         between=between,
@@ -236,7 +236,7 @@ def _sums_within_set_by_set(
         folds_of_user = is_scored_in_set.sum(axis=0)
         own_means = scores.sum(axis=1, keepdims=True) / np.maximum(folds_of_user, 1)
         deviations = np.where(is_scored_in_set, scores - own_means, 0.0)
-        # Of two models a and b the sum over the folds f and users u of the set.
+        # For two models a and b, this sums over the folds f and the users u of the set.
         within[row] = np.einsum("afu,bfu->ab", deviations, deviations)
         # A user in n folds is in n (n - 1) / 2 pairs of them.
         users_in_two_folds[row] = (folds_of_user * (folds_of_user - 1) / 2).sum()

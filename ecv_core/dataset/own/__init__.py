@@ -265,7 +265,7 @@ def _write_samples(
         classes = len(table.classes)
     with replacing(path) as temporary_path:
         frame.to_parquet(temporary_path, index=False)
-    # Of a table the samples are counted as users and the features as items; nothing is pruned.
+    # A table counts its samples as users and its features as items, and nothing is pruned.
     return About(
         sha256=file_sha256(path),
         source=plain.name,

@@ -610,19 +610,19 @@ def _column_names(header: Sequence[str], rows: Sequence[Row]) -> Row:
 
 
 def _likeliest_separator(lines: Sequence[str]) -> str:
-    """The sign that cuts most lines into the same number of fields, and that into many.
+    """The separator that cuts most lines into the same number of fields, and that into many.
 
     The first line counts less: its row may be one name short, or be cut by none but the separator.
     """
-    qualities = {sign: _separator_quality(sign, lines) for sign in SEPARATORS}
-    # A space stands in texts as well, so it is one only where no other sign fits.
+    qualities = {separator: _separator_quality(separator, lines) for separator in SEPARATORS}
+    # A space stands in texts as well, so it is one only where no other character fits.
     quality_of_space = qualities.pop(" ")
-    # The best sign fits; of several that fit, it is one that cuts the first line too; of several of
-    # these, the one that gives the most columns.
-    best_sign, best_quality = max(qualities.items(), key=itemgetter(1))
+    # The best separator fits. Where several fit, it also cuts the first line, and where several do
+    # so, it gives the most columns.
+    best_separator, best_quality = max(qualities.items(), key=itemgetter(1))
     if quality_of_space.fits and not best_quality.fits:
         return " "
-    return best_sign
+    return best_separator
 
 
 class _Quality(NamedTuple):
@@ -676,7 +676,7 @@ def _has_header(rows: Sequence[Sequence[str]]) -> bool:
     if _has_role_names(rows):
         return True
     # If only the first line begins like a comment, such as '#user item', it names columns. If the
-    # next line does so too, the sign is a part of the values.
+    # next line does so too, the character is a part of the values.
     if _is_comment(rows[0]) and len(rows) > 1:
         return not _is_comment(rows[1])
     if any(is_number(name) for name in rows[0]):

@@ -193,7 +193,7 @@ def dominance(
     names = list(configurations[0])
     if len(names) < 2:
         return {}
-    # Of each pair of configurations, in the order of the columns of `p_values`, both indices.
+    # These are the two indices of each pair of configurations, in the order of the columns.
     first, second = np.triu_indices(len(configurations), 1)
     mean_p_of_pairs = p_values.mean(axis=0)  # The mean is over folds.
     dp_by_parameter: dict[str, dict[str, float]] = {}
