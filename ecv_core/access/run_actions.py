@@ -50,7 +50,7 @@ class RunActions:
         self._manager = manager
         self.actor = actor
         self.limits: Limits | None = None
-        """Of this person; None without any."""
+        """The limits of this person; None without any."""
         self._quota = None
         if actor.role is PersonRole.VISITOR:
             self.limits = access.limits

@@ -20,10 +20,10 @@ class SignOuts:
 
     def __init__(self) -> None:
         """Nobody has signed out."""
-        self._newest_issued_at: dict[str, float] = {}
-        """A person -> when the newest token that was shown here was issued, in Unix seconds."""
+        self._newest_token_issued_at: dict[str, float] = {}
+        """Person -> Unix time at which the newest token seen here was issued."""
         self._void_until: dict[str, float] = {}
-        """A person -> tokens issued up to this time, in Unix seconds, let nobody in."""
+        """Person -> Unix time; tokens that were issued up to then are void."""
 
     def note(self, claims: Mapping[str, object]) -> None:
         """Note a token that is shown here, so that signing out ends this sign-in too.
@@ -32,8 +32,8 @@ class SignOuts:
             claims: The claims of the identity token.
         """
         person = person_of(claims)
-        newest = self._newest_issued_at.get(person, _NEVER)
-        self._newest_issued_at[person] = max(issued_at(claims), newest)
+        newest = self._newest_token_issued_at.get(person, _NEVER)
+        self._newest_token_issued_at[person] = max(issued_at(claims), newest)
 
     def is_over(self, claims: Mapping[str, object]) -> bool:
         """Whether the person of this token has signed out since it was issued.
@@ -51,4 +51,4 @@ class SignOuts:
         """
         self.note(claims)
         person = person_of(claims)
-        self._void_until[person] = self._newest_issued_at[person]
+        self._void_until[person] = self._newest_token_issued_at[person]

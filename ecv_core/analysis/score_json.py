@@ -141,7 +141,7 @@ def _keys_are_folds(objects: Mapping[str, Row]) -> bool:
     """Whether keys are the rows' numbers or folds, as pandas writes a table with orient="index"."""
     if not all(map(is_fold_name, objects)):
         return False
-    # Where an object has folds itself, by name or as a list, its key is a contender called '1'.
+    # If an object has folds itself, by name or as a list, its key is a contender called '1'.
     for fields in objects.values():
         for name, value in fields.items():
             if is_fold_name(name) or isinstance(value, list):

@@ -99,7 +99,7 @@ class SeveralMetrics(InputError):
     def __init__(self, message: str, metrics: Sequence[str]) -> None:
         super().__init__(message)
         self.metrics = tuple(metrics)
-        """Those that can be chosen."""
+        """The metrics that can be chosen."""
 
     def __reduce__(self) -> tuple[object, ...]:
         # It has another argument than its text, so the default way between processes would fail.
@@ -302,7 +302,7 @@ def _count_nameless(table: pa.Table, label_column: str | None) -> int:
 def _labels_of_no_fold(labels: Sequence[str]) -> list[str]:
     """Those that label no fold, such as 'Mean'."""
     fold_names, others = partition_names(labels, is_fold_name)
-    # Beside names such as '1' and '2', neither 'Mittelwert' nor 'p-value' is a fold.
+    # If some folds are called '1' and '2', neither 'Mittelwert' nor 'p-value' is a fold.
     if len(fold_names) > 1:
         return others
     # The folds have names of their own, so only rows with the usual names of summaries are no

@@ -117,7 +117,7 @@ def _without_earlier_iterations(table: pa.Table) -> TablePart:
 
     if not {"iter", "n_resources"}.issubset(table.column_names):
         return TablePart(table, [])
-    # Where a parameter is raised instead, such as the number of trees, all have the same samples.
+    # If a parameter is raised instead, such as the number of trees, all have the same samples.
     resources = table["n_resources"].to_pylist()
     for name in table.column_names:
         if name.startswith("param_") and table[name].to_pylist() == resources:

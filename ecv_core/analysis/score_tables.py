@@ -216,7 +216,7 @@ def _parquet(path: Path, file: str) -> pa.Table:
 
 def _check_columns(count: int, file: str) -> None:
     """Before they are read, which takes memory for each."""
-    # Beside the contenders there are one of folds and one of row numbers.
+    # A column of folds and one of row numbers may stand beside those of the contenders.
     if count > limits.MAX_SYSTEMS + 2:
         raise InputError(
             f"{file} has more than {limits.MAX_SYSTEMS} columns, the most that can be read; "

@@ -382,7 +382,7 @@ def _check_numbers(table: pa.Table, names: Iterable[str], file: str) -> None:
         if is_number(table, name):
             continue
         texts = texts_of(table, name)
-        # Where every text looks like a number, such as '1.2.3', the first one is shown.
+        # If every text looks like a number, such as '1.2.3', the first one is shown.
         no_number = next((text for text in texts if not is_numeric(text)), texts[0])
         raise InputError(
             f"'{no_number[:100]}' in the column '{name}' of {file} is not a number; give a column "

@@ -130,7 +130,7 @@ def _runs(run_ids: Sequence[str]) -> list[RunRecord]:
 def _pair_document(comparison: Comparison, tests: FurtherTests, sentence: str) -> dict[str, Any]:
     """A pair: its test, its further tests, and its sentence."""
     document = asdict(comparison)
-    # Under these names programs read them.
+    # Programs that read the document know these values by shorter names.
     document["fitted"] = document.pop("test_of_fitted_models")
     document["fitted_p_holm"] = document.pop("p_holm_of_fitted_models")
     document["shows_difference"] = comparison.shows_difference

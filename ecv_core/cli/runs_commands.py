@@ -127,6 +127,7 @@ def _count_sentence(rows: list[ListedRun], options: argparse.Namespace) -> str:
         text = counted(len(rows), "run")
     if options.dataset:
         text += f" on {options.dataset}"
+    # 'No run' takes the verb of one run.
     text += f" {is_or_are(max(len(rows), 1))} {options.state or 'here'}"
     for row in rows:
         if row.state.resumable and computed_here(row.spec):

@@ -37,7 +37,7 @@ def dashboard_options(parser: argparse.ArgumentParser) -> None:
 
 def dashboard_command(options: argparse.Namespace) -> None:
     """Become Streamlit's server; it ends with Ctrl-C."""
-    # Where Streamlit is not installed, this raises the error that says how to install it, before
+    # If Streamlit is not installed, this raises the error that says how to install it, before
     # Streamlit's process takes the place of this one.
     import_module("streamlit")
     command = [sys.executable, "-m", "streamlit", "run", str(DASHBOARD / "app.py")]

@@ -87,7 +87,7 @@ def row_number_columns(frame: pd.DataFrame) -> list[str]:
             nameless.append(name)
     numbering = []
     for name in nameless:
-        # Where no column has a name, a column of whole numbers may be a feature, unless these count
+        # If no column has a name, a column of whole numbers may be a feature, unless these count
         # the rows up.
         if len(nameless) == len(frame.columns):
             numbers_rows = _counts_up(frame[name])

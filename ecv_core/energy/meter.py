@@ -231,7 +231,7 @@ class CodeCarbonMeter:
         self._processor_watts = processor_watts
         self._memory_watts, self._memory_basis = watts_and_basis_of_memory(memory_watts)
         self._tracker: Any = None
-        """CodeCarbon's, once it has probed the hardware."""
+        """CodeCarbon's tracker, once it has probed the hardware."""
         self._source = ""
         self._task = ""
         """CodeCarbon's name of the fold that is measured now; empty where none is."""
@@ -438,11 +438,11 @@ class WatchedMeter:
         self._load_at_start = Load.now()
         self._load_at_last_stop = self._load_at_start
         self._idle_power: IdlePower | None = None
-        """None while it is not known."""
+        """The power of the idle machine; None while it is not known."""
         self._try_again_at = 0.0
-        """From when on, by `time.monotonic`, the idle machine may be measured once more."""
+        """The time, by `time.monotonic`, from which the idle machine may be measured once more."""
         self._seconds_of_all_folds = 0.0
-        """That folds have taken so far."""
+        """The seconds that all folds have taken so far."""
 
     def start(self) -> None:
         """Begin measuring; before that the idle machine, where that is not known and pays."""
@@ -458,8 +458,8 @@ class WatchedMeter:
         energy = self._meter.stop()
         seconds = load.clock_seconds - self._load_at_start.clock_seconds
         load_before = self._load_at_start
-        # A short fold is too short to tell what other programs do, so that the time right before
-        # it is looked at as well.
+        # What other programs do cannot be told from a short time. For a short fold, the time since
+        # the fold before it ended counts as well.
         seconds_since_last_stop = load.clock_seconds - self._load_at_last_stop.clock_seconds
         if seconds < SHORT_SECONDS and seconds_since_last_stop < MOST_LOOKED_BACK_SECONDS:
             load_before = self._load_at_last_stop

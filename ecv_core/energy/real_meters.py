@@ -105,7 +105,7 @@ class Shelly:
     def __init__(self, address: str) -> None:
         self._address = _checked_address(address, "shelly")
         self._paths = list(self._KEYS_BY_PATH)
-        """That may answer; only one, once it has."""
+        """The paths that may answer; only one, once it has."""
 
     def read(self) -> tuple[float, str]:
         status = ""
@@ -496,7 +496,7 @@ class Gpus:
         nvml.nvmlInit()
         self._nvml = nvml
         self._computed_seconds = 0.0
-        """Of this process and its children so far, on all GPUs."""
+        """The seconds of this process and its children so far, on all GPUs."""
         self._gpus_seen_until: list[tuple[Any, int]] = []
         """Each GPU, and the time of its newest sample in microseconds."""
         for number in range(nvml.nvmlDeviceGetCount()):
@@ -504,7 +504,7 @@ class Gpus:
             self._gpus_seen_until.append((handle, time.time_ns() // 1000))
         if not self._gpus_seen_until:
             raise OSError("there is no GPU")
-        # Where NVML tells no processes apart, this raises now, and not while a fold runs.
+        # If NVML tells no processes apart, this raises now, and not while a fold runs.
         self.read()
 
     def read(self) -> tuple[float, str]:

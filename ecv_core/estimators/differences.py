@@ -36,9 +36,9 @@ class SampleDifferences(Differences):
         self._winner_must_be_certain = certain
         """Whether a winner has to be certain, and not only cost little on average."""
         self._folds = folds
-        """Of each candidate, fold -> scores."""
+        """For each candidate: fold -> its scores."""
         self._types = types
-        """Of each candidate, the types of its estimators; folds of alike ones behave alike."""
+        """For each candidate, the types of its estimators; folds of alike ones behave alike."""
         self._held_out_once = held_out_once
         """Whether no sample, or group, is held out in two folds."""
 

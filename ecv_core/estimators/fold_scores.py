@@ -152,7 +152,7 @@ class SplitSamples:
         self.order: Sequence[int] = range(len(self.folds))
         """Indices of the folds, in the order in which they run."""
         self.score_weights: NDArray[Any] | None = None
-        """Of the samples, for scorers that take them; shape (n,)."""
+        """The weights of the samples, for scorers that take them; shape (n,)."""
 
     def _split_params(self) -> dict[str, Any]:
         """What the splitter is given beside the samples: name of its parameter -> value.

@@ -52,7 +52,7 @@ class Race:
         self._search = search
         self._callbacks = callbacks
         self.folds: list[dict[int, Scored]] = [{} for _ in candidates]
-        """Of each candidate, fold -> scores."""
+        """For each candidate: fold -> its scores."""
         self.folds_without_score: list[int] = []
         """Folds in which nobody has a score, in the order in which they ran."""
         self.excluded: set[int] = set()
@@ -61,7 +61,7 @@ class Race:
         self.best_first: list[int] = []
         """Candidates that are in, best first; none where nobody has a score."""
         self._selection_terms: Terms | None = None
-        """What is asked; None of a single candidate, of which there is nothing to ask."""
+        """What is asked of the candidates; None for a single one, as there is nothing to ask."""
         if len(candidates) > 1:
             try:
                 terms = search_terms(
@@ -94,7 +94,7 @@ class Race:
         Raises:
             scikit-learn's error where every fit failed; the settings' own errors.
         """
-        # Where a fold or a candidate has to be left out, nothing is decided, and the others are
+        # If a fold or a candidate has to be left out, nothing is decided, and the others are
         # compared anew; the folds that have run are kept.
         terms = self._selection_terms
         decided = False

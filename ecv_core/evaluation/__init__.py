@@ -444,7 +444,7 @@ def _score_of_samples(
             "no sample of some class; choose fewer folds, or another metric"
         )
     if not metric.higher_is_better:
-        return -score  # Of scikit-learn's scorers, higher is better.
+        return -score  # For scikit-learn, a higher value of a scorer is better.
     return score
 
 

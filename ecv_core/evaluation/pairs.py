@@ -128,7 +128,7 @@ def _logistic_curve(scores: Floats, is_held_out: Mask) -> Floats:
     # The curve is its slope and its intercept; it begins flat, at the share of held-out pairs.
     curve = np.array([0.0, np.log(share / (1 - share))])
     least_loss = mean_loss(curve)
-    for _ in range(100):  # Of Newton's steps a few are enough.
+    for _ in range(100):  # A few of Newton's steps are enough.
         probabilities = scipy.special.expit(np.polyval(curve, scores))
         errors = is_held_out - probabilities
         # This is the loss's gradient with the opposite sign.

@@ -117,7 +117,7 @@ def best_items(scores: AnyFloats | torch.Tensor, n: int, *, compiled: bool = Fal
 def best_of_array(scores: AnyFloats, n: int) -> Lists:
     """As `best_items`, by numpy."""
     item_count = scores.shape[1]
-    # Where many numbers are equal, a whole sort is several times faster than a partition.
+    # If many numbers are equal, a whole sort is several times faster than a partition.
     nth_best_scores = np.sort(scores, axis=1)[:, item_count - n, None]
     is_in_list = scores >= nth_best_scores
     list_lengths = np.count_nonzero(is_in_list, axis=1)

@@ -126,10 +126,10 @@ class Scoring:
         """What the held-out samples count as: themselves, or their groups; indices or codes."""
         self.samples: SampleValues | None = None
         self.weights: AnyArray | None = None
-        """Of the held-out samples, for scorers that take `sample_weight`; None where none is given,
-        or scikit-learn itself hands them on."""
+        """The weights of the held-out samples, for scorers that take `sample_weight`; None where
+        none are given, or scikit-learn itself hands them on."""
         self.training_weights: AnyArray | None = None
-        """Likewise of the samples that are learnt from, where these are scored as well."""
+        """The weights of the samples that are learnt from, where these are scored as well."""
         self.was_called = False
         """Whether an estimator was fitted that could be scored."""
         self.has_failed = False
@@ -180,7 +180,7 @@ class _RecordingScorer:
         self._scoring = scoring
         self._scorer = scorer
         self._name = name
-        """Among several scorers; None of a single one."""
+        """The scorer's name among several; None for a single one."""
         self._is_score_of_estimator = is_score_of_estimator
         """Whether it is the estimator's own method `score`."""
         self._has_scored_held_out = False
@@ -526,7 +526,7 @@ def _stratified_blocks(truth: AnyArray, units: Indices) -> Indices:
     _, class_of_sample, class_sizes = np.unique(truth, return_inverse=True, return_counts=True)
     rarest_size = class_sizes.min()
     is_grouped = len(np.unique(units)) < len(units)
-    # Where every class has many samples, the units can stay as they are. Groups are never divided.
+    # If every class has many samples, the units can stay as they are. Groups are never divided.
     if rarest_size >= _MOST_BLOCKS or is_grouped:
         return units
     # The score varies most with the samples of the rarest class. So each block gets one of these,

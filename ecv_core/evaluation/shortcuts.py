@@ -224,7 +224,7 @@ class LongestFirst:
         """
         # By how much each score may be rounded, at most.
         rounding = self._unit_rounding * user_lengths[:, None] * item_lengths
-        # Where candidates are too few, -inf is subtracted from -inf.
+        # If candidates are too few, -inf is subtracted from -inf.
         with np.errstate(invalid="ignore"):
             gaps = best_scores[:, :-1] - best_scores[:, 1:]
         has_clear_order = (gaps > rounding[:, :-1] + rounding[:, 1:]).all(axis=1)

@@ -187,7 +187,7 @@ def compare_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
         dark: Whether the page is dark.
     """
     colours = palette(dark)
-    # Where no run has an interval yet, there is one kind without a name, so that all means look
+    # If no run has an interval yet, there is one kind without a name, so that all means look
     # alike.
     interval_kinds = [kind for kind in frame["interval"].unique() if kind] or [""]
     panels = frame.groupby(["dataset", "metric"], sort=False)
@@ -396,6 +396,6 @@ def _score_range(runs: pd.DataFrame) -> list[float] | None:
         return None
     low = float(np.nanmin(marks))
     high = float(np.nanmax(marks))
-    # Where all marks are the same number, the axis spans a tenth of that number, or 0.1 if it is 0.
+    # If all marks are the same number, the axis spans a tenth of that number, or 0.1 if it is 0.
     width = high - low or abs(high) * 0.1 or 0.1
     return [low - 0.05 * width, high + 0.08 * width]

@@ -365,7 +365,7 @@ def efold_steps(history: FoldHistory) -> list[Step]:
     drawn = drawn_steps(history)
     steps = []
     for n in range(folds + 1):
-        # Where no figure has exactly these n folds, the next larger one is shown, cut after the
+        # If no figure has exactly these n folds, the next larger one is shown, cut after the
         # n-th fold.
         figure_number = bisect_left(drawn, n)
         largest_x = None

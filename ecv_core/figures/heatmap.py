@@ -340,7 +340,7 @@ def ranks_figure(ranks: pd.DataFrame, stability: pd.DataFrame, *, dark: bool = F
     colours = palette(dark)
     alpha = ranks["alpha"].iloc[0]
     table = table_at_alpha(ranks, "rank_e_fold", alpha)
-    # Beside the ranks stands in how many orders of the folds all ranks, and the winner, are kept.
+    # A second part shows in how many orders of the folds all ranks, and the winner, are kept.
     kept_shares = _kept_shares(stability, alpha, table.index)
     algorithms = len(table.columns)
     scale = rank_scale(algorithms)
@@ -450,7 +450,7 @@ def scores_words(scores: pd.DataFrame) -> str:
     algorithm_count = scores["algorithm"].nunique()
     if algorithm_count < 2:
         return ""
-    # Where several are equally good on a dataset, the first of them counts as its best.
+    # If several are equally good on a dataset, the first of them counts as its best.
     best = scores[scores["of_best_percent"] == 100.0].drop_duplicates("dataset")
     winners = best.groupby("algorithm", sort=False).agg(
         wins=("dataset", "size"), datasets=("dataset", ", ".join)

@@ -47,7 +47,7 @@ def spent_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
     """
     colours = palette(dark)
     figure = go.Figure()
-    # Where runs are picked, the others are faint.
+    # If runs are picked, the others are faint.
     faint_opacity = 1.0
     if frame["picked"].any():
         faint_opacity = 0.3

@@ -168,7 +168,7 @@ def percent_of_best(
     scores = frame["score"]
     comparable_scores = scores.groupby(frame[within])
     share_of_highest = scores / comparable_scores.transform("max")
-    # Where lower is better, the lowest score is the best.
+    # If lower is better, the lowest score is the best.
     lowest_as_share = comparable_scores.transform("min") / scores
     return 100 * share_of_highest.where(higher_is_better, lowest_as_share)
 

@@ -459,7 +459,7 @@ def interval_lines(run: RunRecord) -> list[str]:
         ends = _interval_and_reason_words(allowing_for_stop, "holds wherever the rule stops")
         lines.append(f"{level} interval of these folds that allows for the stop: {ends}")
     at_stop = run.at_stop
-    # Where the folds are in doubt (one is far off, or they drift), they say nothing about those
+    # If the folds are in doubt (one is far off, or they drift), they say nothing about those
     # that did not run.
     if at_stop is None or at_stop.interval is None or at_stop.n == run.k or run.doubt:
         return lines

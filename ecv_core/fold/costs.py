@@ -68,7 +68,7 @@ class Costs:
         if steps_build_on_each_other:
             self._common_parts.add("step")
         self._spent: list[_Cost] = []
-        """Of each configuration that is finished."""
+        """What each configuration that is finished has cost."""
 
     def start_clock(self) -> None:
         """Begin to count for the configuration that comes next."""
@@ -127,7 +127,7 @@ class Costs:
         # configuration needs the common work of all before it. Other work serves only the
         # configuration that did it.
         for index, spent in enumerate(self._spent):
-            # Where common work is divided, a configuration and those after it bear equal parts.
+            # If common work is divided, a configuration and those after it bear equal parts.
             divisor = 1
             if is_common_work_divided:
                 divisor = self._configuration_count - index

@@ -292,7 +292,7 @@ def _cutoffs(n: int, item_count: int | None, task: Task) -> tuple[int, ...]:
     if task.ranks:
         for length in _USUAL_LENGTHS:
             if item_count is None or length <= item_count:
-                # Where the number of items is not known yet, every usual length is kept.
+                # If the number of items is not known yet, every usual length is kept.
                 lengths.add(length)
     return tuple(sorted(lengths))
 

@@ -143,7 +143,7 @@ def _settings_of(model: Any) -> dict[str, ParamValue]:  # noqa: ANN401  any obje
     settings: dict[str, ParamValue] = {}
     for name in signature(type(model)).parameters:
         value = getattr(model, name, None)
-        # What tables can show: no objects, and no long texts.
+        # Tables can show such values, but no objects and no long texts.
         if isinstance(value, bool | int | float | str) and len(str(value)) <= 30:
             settings[name] = value
     return settings

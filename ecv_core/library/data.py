@@ -286,7 +286,7 @@ def _columns_and_interactions(data: Data) -> tuple[dict[str, pa.Array], Interact
 def _text(ids: pd.Series[Any]) -> NDArray[np.object_]:
     """Ids as text, whole numbers without a point, as pandas has them where one is missing."""
     missing = ids.isna()
-    # Where one of them is missing, pandas has whole numbers as floats: 7 would become '7.0'.
+    # If one of them is missing, pandas has whole numbers as floats: 7 would become '7.0'.
     if ids.dtype.kind == "f" and (ids[~missing] % 1 == 0).all():
         ids = ids.astype("Int64")
     texts = ids.astype(str).to_numpy(dtype=object)

@@ -75,9 +75,10 @@ def _check_names(
     settings: Mapping[str, Any], rule: StoppingRule | str | None, rule_settings: Mapping[str, Any]
 ) -> None:
     """Refuse names that are no setting, and settings that the rule says already."""
-    follow_from_others = {"own_metric", "cutoffs", "overlap", "clustered", "in_time"}
-    arguments_of_their_own = {"dataset", "algorithm"}
-    names = {*SETTINGS, *stopping.rule_options()} - follow_from_others - arguments_of_their_own
+    # These follow from other settings, or are arguments of their own.
+    names_not_taken = {"own_metric", "cutoffs", "overlap", "clustered", "in_time"}
+    names_not_taken |= {"dataset", "algorithm"}
+    names = {*SETTINGS, *stopping.rule_options()} - names_not_taken
     names_set_by_rule = {*rule_settings, *rule_settings.get("rule_params", ())}
     for name, value in settings.items():
         if name not in names:

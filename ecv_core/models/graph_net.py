@@ -107,7 +107,7 @@ class GraphNet(PairNet):
         self._scoring_vectors: UsersAndItems | None = None
         """The final vectors, once they are made for scoring."""
         self._scoring_versions: list[int] = []
-        """Versions of the weights that they are made of."""
+        """The versions of the weights from which the final vectors were made."""
 
     def make_weights(self) -> None:
         self.users = self.add_normal_weight(self.n_users, self.params["factors"], std=0.1)

@@ -329,7 +329,8 @@ class Similarities:
     ) -> None:
         """Compute them, for up to so many of each, by the cheaper of two products."""
         self._dense: Tensor | None = None
-        """Shape (columns, columns), 0 on the diagonal; None where most pairs share nothing."""
+        """All similarities, of shape (columns, columns), with 0 on the diagonal; None where most
+        pairs share nothing."""
         entries = terms.entries
         # Any number of neighbours can be picked from the dense matrix. The two sparse ways keep the
         # nearest at once, the compiled one where scipy's would take too much memory.

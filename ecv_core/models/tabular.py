@@ -117,7 +117,7 @@ def _add_algorithms(
         add_if_installed(
             classifier, Task.CLASSES, id=id, title=title, log_odds=predicts_probabilities
         )
-    # Where an algorithm serves both tasks, its regressor gets an id and a title of its own.
+    # If an algorithm serves both tasks, its regressor gets an id and a title of its own.
     if classifier and regressor:
         id += "-regressor"
         title += " (regression)"

@@ -47,9 +47,9 @@ class Triples:
         self._users = _whole_numbers(users, device)
         self._items = _whole_numbers(train.indices[by_basket], device)
         self._basket_start = _whole_numbers(np.repeat(basket_starts, basket_sizes), device)
-        """Of each interaction, the index of the first of its basket."""
+        """For each interaction, the index of the first interaction of its basket."""
         self._basket_size = _whole_numbers(np.repeat(basket_sizes, basket_sizes), device)
-        """Of each interaction, how many interactions its basket has."""
+        """For each interaction, how many interactions its basket has."""
         self._in_larger_baskets = (self._basket_size > 1).nonzero()[:, 0]
         """Indices of the interactions that have another one in their basket."""
 

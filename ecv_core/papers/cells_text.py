@@ -24,10 +24,11 @@ def markdown(cells: Sequence[PaperCell]) -> str:
     """The answer in a line, then each table as the paper has it, with a label in every cell."""
     if not cells:
         return "No row or value holds these words."
-    labels = Counter(_label(cell) for cell in cells)
-    counts = [
-        f"{labels[label]} {words}" for label, words in _WORDS_OF_LABEL.items() if labels[label]
-    ]
+    cell_counts = Counter(_label(cell) for cell in cells)
+    counts = []
+    for label, words in _WORDS_OF_LABEL.items():
+        if cell_counts[label]:
+            counts.append(f"{cell_counts[label]} {words}")
     lines = [f"{counted(len(cells), 'cell')}: {', '.join(counts)}."]
     if labels["same"] == len(cells) > 1:
         lines = [f"All {len(cells)} cells are the same here."]

@@ -83,8 +83,9 @@ class Interactions:
         """
         if self.timestamps is None or self.sequence is None:
             return self.timestamps
-        # Beside times, `sequence` has the rank of each row's moment among all moments: rows of one
-        # rank are of one second, and the ranks of a second follow on each other.
+        # `sequence` has the rank of each row's moment among all moments, which may be less than a
+        # second apart. If the ranks 4, 5 and 6 are of one second, they are put at its start, after
+        # 1/3 and after 2/3 of it.
         _, first_row_of_rank, rank_of_row = np.unique(
             self.sequence, return_index=True, return_inverse=True
         )
@@ -94,7 +95,6 @@ class Interactions:
             return_inverse=True,
             return_counts=True,
         )
-        # If a second has three ranks, they are at its start, after 1/3 and after 2/3 of it.
         places_in_second = np.arange(len(first_row_of_rank)) - first_rank_of_second[second_of_rank]
         fractions = places_in_second / rank_counts[second_of_rank]
         return self.timestamps + fractions[rank_of_row]
@@ -106,7 +106,7 @@ class Interactions:
             return None
         cluster_of = np.zeros(self.n_users, dtype=np.int32)
         cluster_of[self.users] = self.clusters
-        # Where each user is a cluster of their own, users are independent as without clusters.
+        # If each user is a cluster of their own, users are independent as without clusters.
         if len(np.unique(cluster_of)) == self.n_users:
             return None
         return cluster_of

@@ -52,7 +52,7 @@ class Registry(MutableMapping[str, T]):
         self._to_entry = to_entry
         self._is_loaded = False
         self.added: dict[str, str] = {}
-        """Id -> the package that it is of, of those that packages added."""
+        """Id of each entry that a package added -> the name of that package."""
 
     def __getitem__(self, name: str) -> T:
         if name in self._entries:

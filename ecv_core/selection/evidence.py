@@ -180,7 +180,7 @@ class EverySubset(PairedScores):
         """Whether a set has a fold; shape (sets, k)."""
         self._pairs: dict[tuple[int, int], _OverSubsets] = {}
         self._means = [moments_by_mask(contender.folds).means for contender in contenders]
-        """Of each contender over every set, the empty one too; shape (2^k,)."""
+        """For each contender, its mean over every set, the empty one too; shape (2^k,)."""
 
     def mean(self, contender: int, fold_bits: int) -> float:
         return float(self._means[contender][fold_bits])

@@ -88,7 +88,7 @@ class FoldPruner:
         # Bonferroni: any of the other trials may be given up wrongly, at any of its folds.
         self._error_of_one_look = level_of_looks((1 - confidence) / (trials - 1), k)
         self._column_of_user: dict[Any, int] = {}
-        """User -> column, of all whom this process has reported."""
+        """User -> column, for every user whom this process has reported."""
         self._columns_of_digest: dict[str, Indices] = {}
         """Digest of a fold's users -> their columns, in the order in which scores are kept."""
         self._warned: set[str] = set()

@@ -245,12 +245,12 @@ class _SelectionWalk:
     ) -> None:
         self._contenders = contenders
         self._costs = _fold_costs(contenders, terms)
-        """As of `_fold_costs`."""
+        """What each fold of each contender costs, as `_fold_costs` has it."""
         self._budget = terms.budget
         self.spent = 0.0
-        """In the unit of the budget."""
+        """What has been spent, in the unit of the budget."""
         self.folds_ran: list[list[int]] = [[] for _ in contenders]
-        """Of each contender, newest last."""
+        """The folds that each contender has run, newest last."""
         self.selection = Selection(differences, len(contenders), terms, cost=self._usual_cost)
 
     def _usual_cost(self, contender: int) -> float:
@@ -327,7 +327,7 @@ class _CompletedScores(PairedScores):
         """
         self._real_scores = real_scores
         self._fold_bits = []
-        """Of each contender, the set of the folds that it has run."""
+        """For each contender, the set of the folds that it has run."""
         for contender in contenders:
             ran = np.flatnonzero(~np.isnan(contender.folds)).tolist()
             # A set of folds is a number with one bit per fold.

@@ -230,7 +230,7 @@ class Round:
     dropped: tuple[int, ...]
     """Was in before, and need not be run from now on."""
     still_in: tuple[int, ...]
-    """Who may yet have to run, best first."""
+    """The contenders that may yet have to run, best first."""
     decided: bool
     expected_loss: float
     """What is expected to be lost by taking the leader, as a share of its mean; an upper bound,
@@ -355,20 +355,21 @@ class Selection:
         self.still_in = list(range(contender_count))
         """Who may yet have to run, best first."""
         self.folds_wanted = dict.fromkeys(range(contender_count), 1)
-        """Who is to run before the next look -> how many folds it is to have then."""
+        """Contender that is to run before the next look -> how many folds it is to have then."""
         self.decided = False
         self._leader = 0
         self._fold_bits = [0] * contender_count
-        """Of each contender, the set of the folds that it has run, one bit per fold."""
+        """For each contender, the set of the folds that it has run, one bit per fold."""
         self._turns_since_look: list[Turn] = []
         self._settled: set[tuple[int, int]] = set()
-        """Until 'order': pairs of contenders, either way round, that need no more folds."""
+        """Pairs of contenders, either way round, that need no more folds; only if `until` is
+        'order'."""
         self._wins = [0] * contender_count
-        """Until 'order': how many others each is shown to be better than."""
+        """How many others each contender is shown to be better than; only with `until` 'order'."""
         self._ties: list[tuple[int, int]] = []
-        """See `Verdict.ties`."""
+        """The pairs of `Verdict.ties`."""
         self._equivalent: list[tuple[int, int]] = []
-        """See `Verdict.equivalent`."""
+        """The pairs of `Verdict.equivalent`."""
 
     @property
     def _counts(self) -> list[int]:

@@ -125,7 +125,7 @@ def obstacle(
         if k is None:
             k = strategy(split_id).default_k
         folds = split(interactions, split_id, k, 0, params)
-        # Where folds differ in size, the first or the last has the least to learn from or to test.
+        # If folds differ in size, the first or the last has the least to learn from or to test.
         for index in (0, folds.k - 1):
             fold_matrices(interactions, folds, index)
     except InputError as error:

@@ -186,8 +186,8 @@ def _interaction_example(interactions: Interactions, is_chosen: Mask) -> str:
 def _codes_of_ids(column: pa.ChunkedArray, ids: Ids, kind: str, name: str, dataset: str) -> Codes:
     """The number of each id of a column. Raises: FoldsError for an id that is not there."""
     value_set = pa.array(ids)
-    # Our exports disarm an id that a spreadsheet would take for a formula by an apostrophe before,
-    # and `armed` takes it off again. Another program's file may have ids that begin with one.
+    # If a spreadsheet would take an id for a formula, our exports put an apostrophe in front of it,
+    # which `armed` takes off again. Another program's file may have ids that begin with one.
     codes = compute.index_in(armed(column), value_set=value_set)
     if codes.null_count:
         codes = compute.coalesce(codes, compute.index_in(column, value_set=value_set))

@@ -51,7 +51,7 @@ class CheapModels:
         self.names = tuple(models)
         scores_of_first_model = models[self.names[0]]
         self.folds = sorted(scores_of_first_model)
-        """Their indices, ascending."""
+        """The indices of the folds, ascending."""
         for name, scores in models.items():
             folds = sorted(fold for fold, users in scores.items() if metric in users.metrics)
             if folds != self.folds:
@@ -60,7 +60,7 @@ class CheapModels:
                     f"{self.folds} is needed, but it has {folds}; run it with the rule 'never'"
                 )
         self.users, _ = user_table(list(scores_of_first_model.values()), metric)
-        """Their numbers, ascending."""
+        """The numbers of the users, ascending."""
         # `aligned_table` refuses a model that has not scored the same users in the same folds as
         # the first one.
         table_of_first_model = self._scores_by_fold_and_user(scores_of_first_model, metric)
@@ -107,7 +107,7 @@ class CheapModels:
         A user's mean over the folds stands in every fold that has the user.
         Shape (2 * models, k, users).
         """
-        # A dear model's score of a user in a fold is predicted from two numbers of each cheap
+        # An expensive model's score of a user in a fold is predicted from two numbers of each cheap
         # model: its score of this user in this fold, and its mean for this user over all folds.
         # Arrays have the shape (models, folds, users), as the scores have.
         is_scored = ~np.isnan(self.values)

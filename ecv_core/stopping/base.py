@@ -43,7 +43,7 @@ def check_numbers(rule: object, **lowest_values: float) -> None:
         setting.check(setting.typed(rule.confidence))
     if hasattr(rule, "min_folds"):
         lowest_values["min_folds"] = 1
-    # Where `min_folds` is a property the class has no type hint for it.
+    # If `min_folds` is a property the class has no type hint for it.
     types = {"min_folds": int} | get_type_hints(type(rule))
     for name, lowest in lowest_values.items():
         value = getattr(rule, name)

@@ -176,14 +176,14 @@ def least_alphas(deviations: Floats, confidence: float) -> Floats:
         deviations: The deviations of the first 1 .. k scores of each order; shape (orders, k).
         confidence: The confidence of the intervals.
     """
-    # A row is an order of the folds. Its columns are the deviations of the first score, of the
-    # first two scores, and so on: column n - 1 holds what is known after fold n.
+    # A row is an order of the folds. Column n - 1 has what is known after its first n folds.
     _, k = deviations.shape
-    first_stop = EFold(alpha=1.0).first  # This fold is the same for any alpha.
     widths = 2 * t_factors(k, confidence) * deviations
-    widths_before = widths[:, first_stop - 2 : -1]  # These are the widths one fold earlier.
+    earliest_stop = EFold(alpha=1.0).first  # This fold is the same for any alpha.
+    first_column = earliest_stop - 1
+    widths_one_fold_earlier = widths[:, first_column - 1 : -1]
     alphas = np.full(deviations.shape, np.inf)
-    alphas[:, first_stop - 1 :] = least_alpha(widths_before, widths[:, first_stop - 1 :])
+    alphas[:, first_column:] = least_alpha(widths_one_fold_earlier, widths[:, first_column:])
     return alphas
 
 

@@ -61,7 +61,7 @@ def mean_interval(
     mean, deviation = mean_and_deviation(scores)
     if len(scores) < 2:
         return None
-    # Where repeated splits hold out the same rows in several folds, `overlap` is the rows that a
+    # If repeated splits hold out the same rows in several folds, `overlap` is the rows that a
     # fold holds out over those that it learns from. It widens the interval, for such scores are
     # alike; without it folds count as independent.
     reach = half_width(deviation, len(scores), confidence, overlap)
@@ -158,7 +158,7 @@ def differences_percent(x: ArrayLike, y: ArrayLike) -> Floats:
     x = np.asarray(x, dtype=np.float64)
     y = np.asarray(y, dtype=np.float64)
     mean_size = np.abs(x) / 2 + np.abs(y) / 2
-    # Where the mean size is 0 both are 0, and so is their difference, whatever it is divided by.
+    # If the mean size is 0 both are 0, and so is their difference, whatever it is divided by.
     return np.abs(x - y) / np.where(mean_size > 0, mean_size, 1.0) * 100
 
 

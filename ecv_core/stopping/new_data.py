@@ -148,7 +148,7 @@ def _score_interval(
 ) -> NewDataInterval:
     """The means from which the one seen is no farther than Student's t of their own errors."""
     t = t_quantile(user_count - 1, confidence)
-    # Where the mean of all users is m, their variance is larger than the one seen by slope times
+    # If the mean of all users is m, their variance is larger than the one seen by slope times
     # (m - mean): hits, for example, vary by m (1 - m). So the ends m of the interval solve
     #     (m - mean)^2 = t^2 (variance + slope (m - mean) / users),
     # which is quadratic in m - mean. Below and above the mean the slope can differ.

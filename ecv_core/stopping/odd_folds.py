@@ -117,7 +117,7 @@ def _p_value_of_effect(
         p_of_folds_alone = 2 * scipy.special.stdtr(freedom, -effect / error_of_folds)
     # An effect of 0 is never odd, though equal folds make its p-value 0 / 0.
     p_of_folds_alone = np.where(effect > 0, p_of_folds_alone, 1.0)
-    # Where the variance by users is not known (NaN) or 0, Student's t of the folds alone decides.
+    # If the variance by users is not known (NaN) or 0, Student's t of the folds alone decides.
     return np.where(variance_by_users > 0, p_with_users, p_of_folds_alone)
 
 

@@ -72,9 +72,8 @@ def _draw_picture(
         confidence=CONFIDENCE,
     )
     score_span = _score_span(guide_run, intervals)
-    # The list of figures begins with the one before the first fold. Those without an interval are
-    # left out here. A step names its figure by its number in the list, which is then lower by as
-    # many as were left out.
+    # The first figures, of 0 folds and of 1, have no interval and are left out. A step names its
+    # figure by its place in the list, which becomes lower by as many.
 
     def draw(*, dark: bool) -> list[go.Figure]:
         figures = efold_figures(

@@ -205,7 +205,7 @@ def _own_costs() -> list[KnownCosts]:
         if not row.fold_seconds or row.imported:
             continue
         costs = KnownCosts(spec=row.spec, seconds=row.fold_seconds, joules=row.fold_joules)
-        # Beside other work the folds had to wait for other programs, which the next ones need not.
+        # Folds that had to wait for other programs took longer than the next ones may need.
         if row.other_work:
             costs = _costs_on_idle_cores(costs, row.processor_seconds)
         costs_of_runs.append(costs)

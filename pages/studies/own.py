@@ -69,7 +69,7 @@ def pick_study() -> str:
     begun_study = st.session_state.pop(_BEGUN, "")
     if begun_study:
         st.session_state[_CHOICE] = begun_study
-        # Where the widget is drawn already, Streamlit lets only the widget itself write its
+        # If the widget is drawn already, Streamlit lets only the widget itself write its
         # address.
         with suppress(StreamlitAPIException):
             st.query_params[_CHOICE] = labels[begun_study]

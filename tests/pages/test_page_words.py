@@ -139,7 +139,7 @@ def folds(*joules, source="rapl"):
                 joules=j,
                 grams_co2e=j / 10,
                 source=source,
-                range=(j, j),
+                joules_range=(j, j),
                 idle_joules=None,
                 gpu_seconds=None,
             ),

@@ -285,7 +285,7 @@ def _test_over_folds(pair: _Pair) -> _TestedPair:
     second = pair.second.signed_fold_scores(pair.folds)
     if first.mean() < second.mean():
         return _test_over_folds(pair.reversed())  # the better run comes first
-    # Where a split is repeated, its folds are more than the parts of which one is held out.
+    # If a split is repeated, its folds are more than the parts of which one is held out.
     parts = pair.first.spec.folds_of_a_partition
     return _TestedPair(pair, corrected_t_test_over_folds(first, second, k=parts))
 

@@ -144,7 +144,7 @@ def _part_words(chosen: Strategy, folds: Folds, index: int) -> NDArray[np.str_]:
     words_of_parts = PART_WORDS | {Part.UNKNOWN: "unknown"}
     # Parts are numbers from 0 on, so that each interaction's part is the place of its words.
     words = np.array([words_of_parts[part] for part in Part])[parts]
-    # Strategies with this parameter learn from the known part of the profile of who is tested.
+    # Strategies with this parameter also learn from some interactions of the users whom they test.
     if "fold_in" in [parameter.name for parameter in chosen.parameters]:
         held_out = (parts == Part.TEST) | (parts == Part.VALIDATION)
         words[(parts == Part.TRAIN) & np.isin(users, users[held_out])] = "fold-in"

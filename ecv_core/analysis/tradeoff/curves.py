@@ -129,8 +129,8 @@ def joules_of(systems: Sequence[Scores]) -> Floats | None:
             return None
         joules[number] = system.costs.sum()
         includes_other_work[number] = system.other_work
-    # Joules that other programs used too say too much of a system: it weighs nothing beside those
-    # that were measured alone. Where no system was, all are weighed by what there is.
+    # If other programs worked as well, a system's joules are too many. Such a system gets no
+    # weight, unless this is so for all systems.
     if not includes_other_work.all():
         joules[includes_other_work] = 0
     return joules

@@ -87,7 +87,7 @@ def leave_one_dataset_out(
     for dataset, curve in curve_by_dataset.items():
         others = [other for name, other in curve_by_dataset.items() if name != dataset]
         chosen = cheapest(averaged(others), promised_share)
-        # Where no setting keeps the promise, all folds are used, whose mean is the k-fold mean.
+        # If no setting keeps the promise, all folds are used, whose mean is the k-fold mean.
         setting = None
         share_within = 1.0
         if chosen is not None:

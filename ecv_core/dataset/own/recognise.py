@@ -598,7 +598,7 @@ def _column_names(header: Sequence[str], rows: Sequence[Row]) -> Row:
     """
     width = len(rows[0])
     header_names = [name.strip()[:LONGEST_NAME] for name in header]
-    # Where every row ends with a separator, its last column is empty and has no name. Otherwise one
+    # If every row ends with a separator, its last column is empty and has no name. Otherwise one
     # name less than columns means that R wrote the table: its first column, of row names, has none.
     if len(header_names) == width - 1 and not _end_with_separator(rows):
         header_names.insert(0, "")

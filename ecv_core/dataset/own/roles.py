@@ -197,6 +197,8 @@ def _with_time_and_rating(
     for place, values in columns.items():
         if "timestamp" not in roles and is_time(values):
             roles["timestamp"] = place
+        # If columns have names, a column of ratings would be called so. Numbers decide only where
+        # there are no names.
         elif "rating" not in roles and not has_names and _is_rating(values, items):
             roles["rating"] = place
     return roles
@@ -223,7 +225,7 @@ def roles_by_names(names: Sequence[str], rows: Rows) -> dict[str, int]:
         names: The names of the columns.
         rows: The first ones, as text.
     """
-    # Beside 'row.item', the column 'row.user' is called 'user' here.
+    # The column 'row.user' is called 'user' here if its object has an item too, such as 'row.item'.
     plain_names = [plain_name(name) for name in _names_within_row_object(names)]
     roles: dict[str, int] = {}
     for role, words in _WORDS.items():

@@ -405,7 +405,7 @@ def energy_used_sentences(runs: Sequence[RunRecord]) -> str:
     # high.
     summed_runs = _runs_in_energy_sums(runs)
     sources = [energy_of(run).source for run in summed_runs]
-    # Where the energy of one run is not known, no sum is given: readers would take a sum of the
+    # If the energy of one run is not known, no sum is given: readers would take a sum of the
     # other runs for that of all.
     if not sources or "none" in sources:
         return _NOT_MEASURED

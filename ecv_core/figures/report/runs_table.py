@@ -88,7 +88,7 @@ def rows_of_runs(runs: Sequence[RunRecord]) -> list[RunRow]:
             elif run.run_id in comparison_of_run:
                 p_text = _p_cell(comparison_of_run[run.run_id].p_holm)
             new_data = mean_on_new_data(run, run.user_scores)
-            # Where the first run has no mean, no run of these has a finished fold: none is best.
+            # If the first run has no mean, no run of these has a finished fold: none is best.
             row = RunRow(
                 run=run,
                 name=name,

@@ -305,7 +305,7 @@ def own_tuning(store: Store, dataset: str, algorithm: str) -> Configurations | N
             if all(_has_metrics(spec, fold) for fold in folds.values()):
                 # These specs have all folds (`_specs_by_protocol`).
                 runs[spec] = [folds[index] for index in range(spec.k)]
-        # Where several protocols have this dataset and algorithm, the one with most runs is shown.
+        # If several protocols have this dataset and algorithm, the one with most runs is shown.
         largest = max(largest, runs, key=len)
     if len(largest) < 2:
         return None

@@ -78,7 +78,7 @@ def wander_figure(frame: pd.DataFrame, *, metric: str, dark: bool = False) -> go
     earlier_draws = frame[~is_newest]
     low = float(frame["score"].min())
     high = float(frame["score"].max())
-    # Where all scores are equal, the margin is 0.01.
+    # If all scores are equal, the margin is 0.01.
     margin = (high - low) * 0.08 or 0.01
     figure = go.Figure()
     # All lines are one trace with gaps between them, which is drawn as fast as a single line.

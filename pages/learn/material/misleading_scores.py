@@ -64,8 +64,8 @@ def coincidence(scores: Floats, alpha: float) -> Coincidence:
     # Rounding makes up for the last digit, in which the same three folds differ by their order.
     percents = differences_percent(stop_means, k_fold_mean).round(9)
     is_furthest = percents == percents.max()
-    # Among the triples that are furthest off, that with the narrowest interval for its distance is
-    # taken.
+    # Several triples may be furthest off. The one whose interval is the narrowest for its distance
+    # is taken.
     worst_triple = int(np.argmax(np.where(is_furthest, times_too_narrow.round(9), -1.0)))
     first_three = stopping_triples[worst_triple].tolist()
     others = [fold for fold in range(k) if fold not in first_three]

@@ -154,7 +154,7 @@ def draw_figure(
         "opens": addresses,
     }
     _figure(key=key, data={**data, **entries}, height=entries["height"])
-    # Where the figure follows a run, `draw_open_table` draws the rows of the table again after each
+    # If the figure follows a run, `draw_open_table` draws the rows of the table again after each
     # fold of the run.
     if table is not None:
         draw_chart_table(

@@ -256,7 +256,7 @@ class PhoneListener:
     def __init__(self) -> None:
         """Nothing listens yet."""
         self.loop: asyncio.AbstractEventLoop | None = None
-        """The server's, once it runs."""
+        """The event loop of the server, once it runs."""
         self._port: int | None = None
         self._server: uvicorn.Server | None = None
         self._serving: asyncio.Task[None] | None = None

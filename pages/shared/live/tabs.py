@@ -82,7 +82,7 @@ class Tabs:
         """None is open."""
         self._tabs: dict[str, Tab] = {}
         self._uploads: dict[str, Upload] = {}
-        """By their paths, the oldest first."""
+        """Path -> its upload, the oldest first."""
 
     def __len__(self) -> int:
         """How many are open; their sockets for events are not counted."""

@@ -56,7 +56,7 @@ def draw_live(
         # can be read.
         moment = time.monotonic()
         version_of_topic = dict.fromkeys((*topics, *foreground_topics), "")
-        # Where `draw` calls `shared_entries`, that adds the token by which the browser gets a feed.
+        # If `draw` calls `shared_entries`, that adds the token by which the browser gets a feed.
         feed_tokens: list[str] = []
         with errors_as_sentences():  # where the database cannot be read, this shows the error
             if is_first_drawing:
