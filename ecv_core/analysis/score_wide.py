@@ -165,15 +165,15 @@ def _rows_of_fold_rows(
     contenders = _contender_names(columns.names, columns.times, file, metric)
     left_out = contenders.left_out
     if label_column is not None:
-        labelled = without_summary_rows(table, label_column, file)
-        table = labelled.table
-        left_out = labelled.left_out + left_out
-    folds = without_nameless_means(table, label_column, contenders.names, file)
-    contenders = contenders._replace(left_out=folds.left_out + left_out)
+        without_summaries = without_summary_rows(table, label_column, file)
+        table = without_summaries.table
+        left_out = without_summaries.left_out + left_out
+    fold_rows = without_nameless_means(table, label_column, contenders.names, file)
+    contenders = contenders._replace(left_out=fold_rows.left_out + left_out)
     rows = _rows_of_cells(
-        folds.table, label_column, contenders, file, column_role="contender", row_role="fold"
+        fold_rows.table, label_column, contenders, file, column_role="contender", row_role="fold"
     )
-    return replace(rows, notes=folds.notes)
+    return replace(rows, notes=fold_rows.notes)
 
 
 def _possible_score_columns(table: pa.Table, label_column: str | None, file: str) -> _ScoreNames:

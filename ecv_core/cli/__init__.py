@@ -107,8 +107,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         ):
             options = parse(words)
             if not gc.isenabled():
-                # `__main__` switches the garbage collector off while modules are loaded. Frozen,
-                # these are never looked through, also not at the end of the program.
+                # `__main__` switches the garbage collector off while modules are loaded. It need
+                # never look through what they hold, so that is frozen before it is switched on.
                 gc.freeze()
                 gc.enable()
             return _carry_out(options)

@@ -32,8 +32,8 @@ SEPARATORS = {
     "::": "double colon",
     " ": "space",
 }
-ONE_SIGN = "\x1f"
-"""Stands for a separator of two signs, which parsers cannot take: the unit separator of ASCII."""
+ONE_CHARACTER = "\x1f"
+"""ASCII's unit separator; stands for a separator of two characters, which parsers cannot take."""
 ENCODINGS = {
     "utf-8": "UTF-8",
     "cp1252": "Windows-1252",
@@ -188,8 +188,8 @@ def rows_of_fields(
 ) -> Iterator[list[str]]:
     """The fields of delimited text, row by row; what is iterated over raises csv.Error."""
     if len(separator) > 1:
-        lines = [line.replace(separator, ONE_SIGN) for line in lines]
-        separator = ONE_SIGN
+        lines = [line.replace(separator, ONE_CHARACTER) for line in lines]
+        separator = ONE_CHARACTER
     quoting: Literal[0, 3] = csv.QUOTE_NONE
     if quotes:
         quoting = csv.QUOTE_MINIMAL

@@ -16,7 +16,7 @@ import pyarrow.csv as pv
 import pyarrow.parquet as pq
 
 import ecv_core.untrusted.limits as limits
-from ecv_core.dataset.layout import ENCODINGS, ONE_SIGN, Form, Layout, Unreadable
+from ecv_core.dataset.layout import ENCODINGS, ONE_CHARACTER, Form, Layout, Unreadable
 from ecv_core.dataset.losses import NO_OBJECT, SWALLOWED, WIDTH
 from ecv_core.dataset.plain import PlainFile, check_limits
 from ecv_core.dataset.swallowed import CountedLines, find_swallowed_rows
@@ -229,7 +229,7 @@ def _delimited_batches(file: io.BufferedIOBase, layout: Layout, size: int) -> It
 
     def skip_unfit(row: pv.InvalidRow) -> str:
         # The parser was given one character for a separator of two; a person sees the file's own.
-        unfit.add(row.text.replace(ONE_SIGN, layout.separator))
+        unfit.add(row.text.replace(ONE_CHARACTER, layout.separator))
         return "skip"
 
     try:
@@ -278,7 +278,7 @@ def _open_csv(
             stream = pa.transcoding_input_stream(stream, encoding, "utf-8")
             encoding = "utf-8"
         stream = pa.TransformInputStream(stream, _SeparatorShortener(separator))
-        separator = ONE_SIGN
+        separator = ONE_CHARACTER
     read_options = pv.ReadOptions(
         column_names=[str(place) for place in range(len(layout.names))],
         skip_rows=layout.skip,
@@ -303,7 +303,7 @@ def _open_csv(
 
 
 class _SeparatorShortener:
-    """Puts one sign for a separator of two, in chunk after chunk of UTF-8."""
+    """Puts one character for a separator of two, in chunk after chunk of UTF-8."""
 
     def __init__(self, separator: str) -> None:
         self._separator = separator.encode()
@@ -312,7 +312,7 @@ class _SeparatorShortener:
     def __call__(self, chunk: pa.Buffer) -> bytes:
         """The next chunk; the last one is empty."""
         text = self._half_separator + chunk.to_pybytes()
-        text = text.replace(self._separator, ONE_SIGN.encode())
+        text = text.replace(self._separator, ONE_CHARACTER.encode())
         self._half_separator = b""
         if chunk.size and text.endswith(self._separator[:1]):
             # A half separator at the end waits for the other half, which an empty chunk, the last

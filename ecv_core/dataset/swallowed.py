@@ -41,14 +41,14 @@ class CountedLines(io.RawIOBase):
         return self._file.tell()
 
     def _count(self, content: bytes) -> None:
-        """Count each line where it begins: at a sign that is no line end, after one that is."""
+        """Count lines where they begin: at a code unit that is no line end, after one that is."""
         # A last byte that is half of a code unit is no line end, and is not waited for.
-        sign_bytes = self._code_unit.itemsize
-        whole_signs = len(content) // sign_bytes
-        signs = np.frombuffer(content[: whole_signs * sign_bytes], self._code_unit)
-        if not len(signs):
+        unit_bytes = self._code_unit.itemsize
+        whole_units = len(content) // unit_bytes
+        units = np.frombuffer(content[: whole_units * unit_bytes], self._code_unit)
+        if not len(units):
             return
-        is_in_line = (signs != _LINE_FEED) & (signs != _CARRIAGE_RETURN)
+        is_in_line = (units != _LINE_FEED) & (units != _CARRIAGE_RETURN)
         was_in_line = np.concatenate([[self._last_read_ended_mid_line], is_in_line[:-1]])
         self.lines += int(np.count_nonzero(is_in_line & ~was_in_line))
         self._last_read_ended_mid_line = bool(is_in_line[-1])

@@ -468,7 +468,8 @@ class SampledMeter:
         readings = [*readings_of_most, *other_readings]
         if estimate.source != "none":
             readings.append(estimated)
-        # The first meter counts; which part of the machine used the joules it cannot tell.
+        # The reading of the first meter counts. It does not tell how much the processor, the GPU
+        # and the memory used.
         joules = readings[0].joules
         return Energy(
             joules=joules,

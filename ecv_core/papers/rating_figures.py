@@ -197,8 +197,7 @@ def spaces_figure(space: Mapping[str, Any], *, dark: bool = False) -> go.Figure:
     tau_of_splits = {}
     for agreement in space["agreements"]:
         tau_of_splits[tuple(agreement["splits"])] = agreement["tau"]
-    # The splits take the symbols that the board has for its runners; there are more symbols than
-    # splits.
+    # The symbols are those of the board's runners. There are more of them than splits.
     symbols = _SYMBOL_OF_RUNNER.values()
     for other, symbol, colour in zip(others, symbols, colours.series, strict=False):
         figure.add_scatter(

@@ -797,7 +797,8 @@ class _Step:
             return lane
         if leader == self.verdict.winner:
             return replace(lane, says=self._winner_words(self.verdict))
-        # Until 'order' the leader is the best of those that ran to the end, and another may win.
+        # If the whole order is asked for, the leader is the best of the contenders that ran to the
+        # end. Another contender may win.
         if leader in self.verdict.tied:
             return self._tied_lane(self.verdict, leader, lane)
         return _with_known_place(lane)

@@ -623,7 +623,8 @@ class Selection:
         Returns:
             Whose place is known now.
         """
-        # Until 'order' everybody who is in has as many folds as the leader.
+        # If the whole order is asked for, all contenders that are in have as many folds as the
+        # leader.
         all_folds_ran = comparison.leader_folds == self._terms.k
         best_first = sorted(self.still_in, key=self._signed_mean, reverse=True)
         margin = self._terms.indifference * abs(self._mean(best_first[0]))

@@ -151,9 +151,9 @@ def show_papers() -> None:
     with st.container(horizontal=True):
         paper = pick_one("Paper", list(titles), "paper", words=titles.__getitem__, width=520)
         table = pick_one("Table or figure", tables(paper), "table")
-        words = st.text_input("Rows with", key="having", placeholder="Last basket, Tafeng, ...")
+        text = st.text_input("Rows with", key="having", placeholder="Last basket, Tafeng, ...")
     # The first line says how many cells are the same; the table of the cells follows.
-    answer, _, cells = _markdown_of_cells(paper, table, words).partition("\n")
+    answer, _, cells = _markdown_of_cells(paper, table, text).partition("\n")
     show_large(answer)
     with st.container(key="papers"):  # look.css has this container scroll, and not the page
         st.markdown(cells)

@@ -323,7 +323,8 @@ class Events:
 
         Topics that may wait have another look only after some seconds.
         """
-        # Pages are told of some kinds of topics only every few seconds, by a look that is older.
+        # Pages are told of some kinds of topics only every few seconds. In between, these topics
+        # keep the activity that pages were last told.
         activity_of_waiting_topics = self._end_wait_if_over(activity)
         topics: set[str] = set()
         for page in self._pages.values():
