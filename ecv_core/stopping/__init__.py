@@ -329,7 +329,7 @@ def confidence_after_stop(spec: RunSpec) -> float:
     first_look = _first_look(spec)
     if first_look is None:
         return spec.confidence
-    first_interval = min(max(first_look, 2), spec.max_folds)  # one score has no interval
+    first_interval = min(max(first_look, 2), spec.max_folds)  # One score has no interval.
     return 1 - look_level(first_interval, spec.max_folds, spec.confidence)
 
 
@@ -337,7 +337,7 @@ def _first_look(spec: RunSpec) -> int | None:
     """The first fold after which the scores can stop a run; None where they have no say in it."""
     rule = RULES.get(spec.rule)
     if rule is None:
-        return 1  # of a rule that is not known here
+        return 1  # A rule that is not known here may look after every fold.
     if not rule.decides_by_scores:
         return None
     return first_stop(rule.build(spec))
