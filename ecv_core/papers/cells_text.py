@@ -30,7 +30,7 @@ def markdown(cells: Sequence[PaperCell]) -> str:
         if cell_counts[label]:
             counts.append(f"{cell_counts[label]} {words}")
     lines = [f"{counted(len(cells), 'cell')}: {', '.join(counts)}."]
-    if labels["same"] == len(cells) > 1:
+    if cell_counts["same"] == len(cells) > 1:
         lines = [f"All {len(cells)} cells are the same here."]
     for paper, cells_of_paper in groupby(cells, lambda cell: cell.paper):
         lines.append(f"\n## {papers()[paper]}")
