@@ -13,7 +13,7 @@ import numpy as np
 from ecv_core.records.arrays import Codes, Counts, Indices, Mask
 from ecv_core.records.errors import FoldsError
 from ecv_core.records.interactions import Interactions, Part
-from ecv_core.splits.parts import day
+from ecv_core.splits.parts import day, occurs_in_training
 from ecv_core.splits.strategies import (
     Assignment,
     Draw,
@@ -491,8 +491,8 @@ def _draw_from_windows(
         parts[(times < window.train_start) | (times >= window.end)] = Part.UNUSED
         if settings["unknown"] == DROP:
             is_learnt = parts == Part.TRAIN
-            is_user_known = np.isin(interactions.users, interactions.users[is_learnt])
-            is_item_known = np.isin(interactions.items, interactions.items[is_learnt])
+            is_user_known = occurs_in_training(interactions.users, is_learnt)
+            is_item_known = occurs_in_training(interactions.items, is_learnt)
             is_held_out = (parts == Part.TEST) | (parts == Part.VALIDATION)
             parts[is_held_out & ~(is_user_known & is_item_known)] = Part.UNKNOWN
         return parts

@@ -194,6 +194,24 @@ class FoldParts:
         return self.counts[Part.UNKNOWN].interactions
 
 
+def occurs_in_training(codes: Codes, is_learnt: Mask) -> Mask:
+    """Whether the user (or the item) of each interaction has any training interaction.
+
+    Marking each code takes a quarter of the time of `np.isin`, which does not know that they go
+    from 0 without a gap.
+
+    Args:
+        codes: The users or the items of the interactions; shape (interactions,).
+        is_learnt: Which interactions are in training; shape (interactions,).
+
+    Returns:
+        Shape (interactions,).
+    """
+    is_known = np.zeros(codes.max(initial=-1) + 1, dtype=np.bool_)
+    is_known[codes[is_learnt]] = True
+    return is_known[codes]
+
+
 def fold_parts(interactions: Interactions, folds: Folds, index: int) -> FoldParts:
     """Count fold `index`.
 
@@ -206,8 +224,8 @@ def fold_parts(interactions: Interactions, folds: Folds, index: int) -> FoldPart
     is_learnt = parts == Part.TRAIN
     # Interactions of unknown users and items would be held out too, if they were not dropped.
     is_held_out = (parts == Part.TEST) | (parts == Part.UNKNOWN)
-    is_user_known = np.isin(interactions.users, interactions.users[is_learnt])
-    is_item_known = np.isin(interactions.items, interactions.items[is_learnt])
+    is_user_known = occurs_in_training(interactions.users, is_learnt)
+    is_item_known = occurs_in_training(interactions.items, is_learnt)
     unknown_users = interactions.users[is_held_out & ~is_user_known]
     unknown_items = interactions.items[is_held_out & ~is_item_known]
     is_unknown = is_held_out & ~(is_user_known & is_item_known)
