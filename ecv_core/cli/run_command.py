@@ -214,11 +214,13 @@ def _newest_fold_sentence(run: RunRecord) -> str:
     moment = run.moments[-1]
     result = run.folds[-1]
     reason = moment.decision.reason
-    # Folds after those that the run is reported with only check how good its stop was.
+    # Folds after those that the run is reported with check how good its stop was, or were under way
+    # when a run that ends at its stop came to it.
     if moment.n > run.folds_used:
-        reason = (
-            f"After {moment.n} folds: the mean is {score_text(moment.mean)}, to check the stop."
-        )
+        why = "this fold was under way at the stop"
+        if run.spec.full:
+            why = "to check the stop"
+        reason = f"After {moment.n} folds: the mean is {score_text(moment.mean)}, {why}."
     time_words = f"in {result.total_seconds:.2f} s"
     if result.reused:
         time_words = "was there already"

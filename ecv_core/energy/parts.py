@@ -247,11 +247,13 @@ def _idle_line(folds: Sequence[FoldResult], seconds: float) -> str:
 def _saved_line(run: RunRecord, saved_joules: float) -> str:
     """How what the stop saved comes about."""
     joules = [fold.energy.joules for fold in run.folds]
-    joules_after_stop = sum(joules[run.stopped_at :])
     # A run that has stopped has run all folds up to its stop, so only later ones are missing.
     missing_folds = run.k - len(joules)
+    joules_of_missing = f"{missing_folds} that never ran x {cost_of_next_fold(joules):.4g} J"
+    if not run.spec.full:
+        return f"saved: {joules_of_missing} = {saved_joules:.4g} J"
+    joules_after_stop = sum(joules[run.stopped_at :])
     return (
         f"saved: {joules_after_stop:.4g} J of folds that ran after the stop + "
-        f"{missing_folds} that never ran x "
-        f"{cost_of_next_fold(joules):.4g} J = {saved_joules:.4g} J"
+        f"{joules_of_missing} = {saved_joules:.4g} J"
     )

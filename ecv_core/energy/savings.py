@@ -133,7 +133,7 @@ def cost_range_of_next_fold(costs: Sequence[float]) -> tuple[float, float]:
 
 def energy_of(run: RunRecord) -> EnergyFacts:
     """Energy that a run used, and what its stop saved."""
-    facts = energy_facts(run.folds, run.k, run.stopped_at)
+    facts = energy_facts(run.folds, run.k, run.stopped_at, ends_at_stop=not run.spec.full)
     # Only the run itself says whether folds after its stop are still to come.
     return replace(facts, is_checked=run.checked)
 
@@ -147,13 +147,17 @@ def metered_runs(runs: Iterable[RunRecord]) -> list[RunRecord]:
     return metered
 
 
-def energy_facts(folds: Sequence[FoldResult], k: int, stopped_at: int | None) -> EnergyFacts:
+def energy_facts(
+    folds: Sequence[FoldResult], k: int, stopped_at: int | None, *, ends_at_stop: bool = False
+) -> EnergyFacts:
     """Energy used and saved, had these folds been stopped there; of a run see `energy_of`.
 
     Args:
         folds: Those that ran, in their order, also those that ran to check the stop.
         k: Folds of the whole cross-validation.
         stopped_at: Folds used; None while there is no stop.
+        ends_at_stop: Whether folds after the stop do not check it, but were under way at the
+            stop: what they cost is not saved.
     """
     joules = []
     least_joules = []
@@ -174,12 +178,15 @@ def energy_facts(folds: Sequence[FoldResult], k: int, stopped_at: int | None) ->
     # Folds may run after the stop, to check it; the others up to k never run, and are a forecast.
     some_never_ran = False
     is_checked = False
+    folds_not_saved = stopped_at
     if stopped_at is not None:
         some_never_ran = k > max(len(folds), stopped_at)
-        is_checked = len(folds) > stopped_at
-    saved = _saving(joules, least_joules, most_joules, k, stopped_at)
+        is_checked = len(folds) > stopped_at and not ends_at_stop
+        if ends_at_stop:
+            folds_not_saved = max(len(folds), stopped_at)
+    saved = _saving(joules, least_joules, most_joules, k, folds_not_saved)
     # Processor time is counted and not estimated, so that its least and its most are the same.
-    saved_processor = _saving(processor, processor, processor, k, stopped_at)
+    saved_processor = _saving(processor, processor, processor, k, folds_not_saved)
     return EnergyFacts(
         joules=sum(joules),
         joules_range=(sum(least_joules), sum(most_joules)),

@@ -665,8 +665,10 @@ class RunRecord:
     @property
     def checked(self) -> bool:
         """Whether folds after its stop have run, or are going to, to check it."""
-        goes_on = self.spec.full and self.state.active
-        return self.stopped_early and (goes_on or len(self.folds) > self.folds_used)
+        # Of a run that ends at its stop, a fold that was under way then may finish after it.
+        if not (self.spec.full and self.stopped_early):
+            return False
+        return self.state.active or len(self.folds) > self.folds_used
 
     @property
     def folds_used(self) -> int:

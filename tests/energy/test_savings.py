@@ -177,3 +177,22 @@ def test_folds_that_are_going_to_check_the_stop_are_not_called_saved(state, save
     facts = energy_of(run)
     assert facts.saved_joules == 20
     assert saving_verb(facts) == saved
+
+
+def test_a_fold_that_was_under_way_at_the_stop_neither_checks_it_nor_is_saved():
+    # Four folds of 4 s, a stop after two, one more that ended late: only the fourth is saved,
+    # which would have taken as long as the second and the third: 4 of 16 s.
+    fold = replace(FOLDS[0], processor_seconds=4.0)
+    run = RunRecord(
+        run_id="x",
+        spec=RunSpec(dataset="d", algorithm="a", k=4),
+        state=RunState.FINISHED,
+        folds=(fold, fold, fold),
+        moments=(),
+        created_at=datetime(2026, 1, 1, tzinfo=UTC),
+        stopped_at=2,
+    )
+    assert not run.checked
+    facts = energy_of(run)
+    assert facts.saved_joules == fold.energy.joules
+    assert processor_words(facts) == "processor time about 12 s, about 25 % saved"

@@ -36,17 +36,31 @@ def amounts_of(runs: Sequence[RunRecord]) -> list[Amount]:
     all_folds = 0
     saved_folds = 0
     folds_to_check = 0
+    late_folds = 0
     for run in runs:
         used_folds += run.folds_used
         all_folds += run.k
         if run.stopped_early:
-            saved_folds += run.k - run.folds_used
-            folds_to_check += len(run.folds) - run.folds_used
+            saved_folds += run.k - _folds_not_saved(run)
+            folds_after_stop = len(run.folds) - run.folds_used
+            if run.spec.full:
+                folds_to_check += folds_after_stop
+            else:
+                late_folds += folds_after_stop
     words = f"{used_folds} of {all_folds}"
     if folds_to_check:
         words += f", and {folds_to_check} to check"
+    if late_folds:
+        words += f", and {late_folds} after the stop"
     folds = Amount(name="folds", used=words, saved=str(saved_folds or ""))
     return [folds, _energy(runs), _time(runs)]
+
+
+def _folds_not_saved(run: RunRecord) -> int:
+    """How many folds its stop did not save: those used, and those that were under way then."""
+    if run.spec.full:
+        return run.folds_used
+    return len(run.folds)
 
 
 def saved_head(runs: Sequence[RunRecord]) -> str:
@@ -107,7 +121,8 @@ def _time(runs: Sequence[RunRecord]) -> Amount:
         if run.stopped_early:
             # A tally is what was spent after so many folds, from 0 to k.
             tally_after = tallies(run.folds, run.k)
-            saved_seconds += tally_after[run.k].seconds - tally_after[run.folds_used].seconds
+            not_saved = tally_after[_folds_not_saved(run)].seconds
+            saved_seconds += tally_after[run.k].seconds - not_saved
     used = "-"
     if used_seconds:
         used = duration(used_seconds)
