@@ -12,7 +12,7 @@ from ecv_core.cli.options import DATASET, add_split_options, named_values, value
 from ecv_core.dataset import own
 from ecv_core.dataset.layout import ENCODINGS, NONE, OPTIONS, SEPARATORS, TimeUnit
 from ecv_core.dataset.own.recognise import Recognised, first_rows_sentences, rows_not_above_zero
-from ecv_core.records.errors import InputError
+from ecv_core.records.errors import InputError, NotInstalled, how_to_install
 from ecv_core.records.parameters import percent_text
 from ecv_core.records.tasks import Task
 
@@ -86,12 +86,14 @@ def download_command(options: argparse.Namespace) -> None:
 
 
 def folds_command(options: argparse.Namespace) -> None:
-    from ecv_core import fold, models, splits
+    from ecv_core import fold, models
     from ecv_core.fold.spec import make_spec
     from ecv_core.splits import exchange
     from ecv_core.store.outputs import check_folder, check_output
 
     algorithms = models.serving(datasets.entry(options.dataset).usual_task)
+    if not algorithms:  # All models of tables are scikit-learn's, and so are the splits of tables.
+        raise NotInstalled(how_to_install("sklearn"))
     spec = make_spec(
         dataset=options.dataset,
         algorithm=algorithms[0],  # Any will do: the folds are the same.
@@ -110,8 +112,7 @@ def folds_command(options: argparse.Namespace) -> None:
         exchange.write_bytes(options.file, fold.split_archive(spec))
     else:
         fold.export_folds(spec, options.file)
-    word = splits.strategy(spec.split).fold_word
-    print(f"{options.file}: {options.dataset} split by {spec.split}, {spec.k} x {word}")
+    print(f"{options.file}: {options.dataset} split by {spec.split}, k = {spec.k}")
 
 
 # Datasets of one's own.

@@ -15,8 +15,8 @@ from ecv_core.models.neural import BPR_MF, LIGHT_GCN, MULTI_VAE, NEU_MF, NGCF, T
 from ecv_core.models.nmf import NMF_MODEL
 from ecv_core.models.outside import model_elsewhere, tracked_model
 from ecv_core.models.sgd_mf import SGD_MF
-from ecv_core.models.tabular import TABULAR
-from ecv_core.records.errors import InputError, UnknownName
+from ecv_core.models.tabular import PACKAGES_NOT_HERE, TABULAR
+from ecv_core.records.errors import InputError, NotInstalled, UnknownName, how_to_install
 from ecv_core.records.plugins import Registry
 from ecv_core.records.spec import RunSpec
 from ecv_core.records.tasks import Task
@@ -81,11 +81,17 @@ def serving(task: Task) -> list[str]:
 
 
 def algorithm(algorithm_id: str) -> Algorithm:
-    """The algorithm with this id. Raises: UnknownName, with the ids that exist."""
-    try:
+    """The algorithm with this id.
+
+    Raises:
+        UnknownName: With the ids that exist.
+        NotInstalled: Where its package is not here.
+    """
+    if algorithm_id in ALGORITHMS:
         return ALGORITHMS[algorithm_id]
-    except KeyError:
-        raise UnknownName("algorithm", algorithm_id, ALGORITHMS) from None
+    if algorithm_id in PACKAGES_NOT_HERE:
+        raise NotInstalled(how_to_install(PACKAGES_NOT_HERE[algorithm_id]))
+    raise UnknownName("algorithm", algorithm_id, ALGORITHMS)
 
 
 def of(spec: RunSpec) -> Algorithm:

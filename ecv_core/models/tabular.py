@@ -62,6 +62,8 @@ class Estimator:
 
 TABULAR: list[Algorithm] = []
 """Of classes and of numbers; those whose package is here."""
+PACKAGES_NOT_HERE: dict[str, str] = {}
+"""Ids of the others -> the package that each needs."""
 
 
 def _add_algorithms(
@@ -97,6 +99,7 @@ def _add_algorithms(
         module = class_path.partition(":")[0]
         package = module.partition(".")[0]
         if find_spec(package) is None:
+            PACKAGES_NOT_HERE[id] = package
             return
         algorithm = Algorithm(
             id=id,

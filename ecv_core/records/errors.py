@@ -142,10 +142,16 @@ def what_to_install(error: BaseException) -> str | None:
     if not isinstance(error, ModuleNotFoundError):
         return None
     root = (error.name or "").partition(".")[0]
-    for extra, packages in EXTRAS.items():
+    for packages in EXTRAS.values():
         if root in packages:
-            return (
-                f"this needs {root}, which is not installed; install it with pip install "
-                f"'e-fold[{extra}]', or everything with pip install 'e-fold[all]'"
-            )
+            return how_to_install(root)
     return None
+
+
+def how_to_install(package: str) -> str:
+    """The sentence for a package that is not installed: by its extra, where it is of one."""
+    needed = f"this needs {package}, which is not installed; install it with pip install"
+    for extra, packages in EXTRAS.items():
+        if package in packages:
+            return f"{needed} 'e-fold[{extra}]', or everything with pip install 'e-fold[all]'"
+    return f"{needed} {package}"

@@ -26,6 +26,8 @@ class Hiding:
 
 sys.meta_path = [Hiding(finder) for finder in sys.meta_path]
 import ecv_core as ecv
+from ecv_core.cli import parse
+from ecv_core.cli.data_commands import folds_command
 
 CALLS = {
     "cross_validate": lambda: ecv.cross_validate,
@@ -40,6 +42,8 @@ CALLS = {
     "figure": lambda: ecv.figure(ecv.evaluate("synthetic", "popular", k=3), "efold", "f.pdf"),
     "report": lambda: ecv.report(ecv.evaluate("synthetic", "popular", k=3)),
     "evaluate": lambda: ecv.evaluate("synthetic", "ease", k=3),
+    "an estimator": lambda: ecv.evaluate("iris", "svm"),
+    "folds of a table": lambda: folds_command(parse(["folds", "iris", "f.csv"])),
 }
 said = {}
 for name, call in CALLS.items():
@@ -83,6 +87,8 @@ NEEDS = {
     "figure": "figures",
     "report": "figures",
     "evaluate": "models",
+    "an estimator": "sklearn",
+    "folds of a table": "sklearn",
 }
 
 
