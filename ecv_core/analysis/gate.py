@@ -76,10 +76,13 @@ class Gate:
         if not self.higher_is_better:
             direction = ", turned round as lower is better,"
         difference = score_text(self.difference, "+")
-        ends = f"{score_text(self.low, '+')} to {score_text(self.high, '+')}"
+        on_new_data = f"for {data} it is not known"
+        if math.isfinite(self.low) and math.isfinite(self.high):
+            ends = f"{score_text(self.low, '+')} to {score_text(self.high, '+')}"
+            on_new_data = f"for {data} {ends} (each end at {level}, for all looks together)"
         return (
             f"{verdict} After {counted(self.folds, 'fold')} the difference{direction} is "
-            f"{difference}, for {data} {ends} (each end at {level}, for all looks together)."
+            f"{difference}, {on_new_data}."
         )
 
 

@@ -348,18 +348,23 @@ def _complain(error: EcvError | str, code: int) -> int:
     return code
 
 
-def check_target(target: str) -> None:
-    """Refuse a --json that cannot be written, before any work is done."""
+def check_target(target: str, option: str = "--json") -> None:
+    """Refuse a file that cannot be written, before any work is done.
+
+    Args:
+        target: The file, or - for stdout.
+        option: The option that names it, for the sentence.
+    """
     if target == "":
-        raise InputError("--json names no file; give one, or - for stdout")
+        raise InputError(f"{option} names no file; give one, or - for stdout")
     if target == "-":
         return
     from ecv_core.store.outputs import check_folder, check_output
 
     path = Path(target)
-    check_folder(path, option="--json ")
+    check_folder(path, option=f"{option} ")
     if path.is_dir():
-        raise InputError(f"--json {target} is a folder; give a file in it")
+        raise InputError(f"{option} {target} is a folder; give a file in it")
     check_output(path)
 
 
@@ -383,7 +388,7 @@ def say(text: str) -> None:
     print(text, file=sys.stderr)
 
 
-def write_json(document: dict[str, Any], target: str | None) -> None:
+def write_json(document: dict[str, Any], target: str | None, option: str = "--json") -> None:
     """Write the document to this file, to stdout for '-', or nowhere for None."""
     if target is None:
         return
@@ -397,5 +402,5 @@ def write_json(document: dict[str, Any], target: str | None) -> None:
         write_output(Path(target), text + "\n")
     except OSError as error:
         raise RunError(
-            f"--json {target} cannot be written: {error.strerror}; everything else is kept"
+            f"{option} {target} cannot be written: {error.strerror}; everything else is kept"
         ) from None

@@ -26,7 +26,10 @@ from ecv_core.untrusted.files import content_of
 def export_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run_id", metavar="RUN", help=ANY_RUN)
     parser.add_argument(
-        "-o", "--output", metavar="FILE.json", help="Where the run goes; - for stdout."
+        "-o",
+        "--output",
+        metavar="FILE.json",
+        help="Where the run goes; - for stdout. Default: e-fold-RUN.json.",
     )
 
 
@@ -35,8 +38,8 @@ def export_command(options: argparse.Namespace) -> None:
     store = open_store()
     run = find_run(options.run_id, store=store)
     target = options.output or f"e-fold-{run.run_id}.json"
-    check_target(target)
-    write_json(run_document(run, Results(store).user_scores(run)), target)
+    check_target(target, "--output")
+    write_json(run_document(run, Results(store).user_scores(run)), target, "--output")
     if target != "-":
         print(f"{target}: {run_name(run)}; '{program()} import {target}' adds it elsewhere")
 
@@ -92,7 +95,8 @@ def report_options(parser: argparse.ArgumentParser) -> None:
         type=Path,
         metavar="FILE.html",
         help="Where the report goes. FILE.pdf is a PDF, FILE.tex has a table for a paper, and "
-        "FILE.csv has a row for each run.",
+        "FILE.csv has a row for each run. Default: e-fold-RUN.html; e-fold-report.html for "
+        "several runs.",
     )
 
 

@@ -13,7 +13,10 @@ from ecv_core.records.places import DASHBOARD
 
 def completion_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("shell", choices=("bash", "zsh", "tcsh"), help="The shell.")
-    parser.epilog = 'Put into ~/.bashrc or ~/.zshrc: eval "$(ecv completion bash)".'
+    parser.epilog = (
+        'For bash, put this into ~/.bashrc: eval "$(ecv completion bash)"; for zsh, put it into '
+        "~/.zshrc with zsh in place of bash."
+    )
 
 
 def completion_command(options: argparse.Namespace) -> None:

@@ -53,6 +53,9 @@ def test_what_these_folds_cannot_tell_is_an_answer_of_its_own():
 def test_folds_that_differ_alike_tell_nothing_and_the_same_model_passes():
     decided = gate(BASELINE, [score - 0.1 for score in BASELINE])
     assert (decided.verdict, decided.low) == (GateVerdict.UNKNOWN, -math.inf)
+    assert decided.sentence.endswith(
+        "the difference is -0.1000, for new data (from the fold scores alone) it is not known."
+    )
     assert gate(BASELINE, BASELINE).verdict is GateVerdict.PASSES
     assert gate(BASELINE[:2], BASELINE[:2], planned_folds=4).verdict is GateVerdict.UNKNOWN
 

@@ -30,6 +30,10 @@ def pipe(tmp_path):
         (["run", "synthetic", "popular", "--folds", "PIPE"], "regular file"),
         (["run", "synthetic", "popular", "--folds", "/dev/zero"], "regular file"),
         (["run", "synthetic", "popular", "--json", ""], "--json names no file"),
+        (
+            ["export", "ml-100k--popular", "--output", "no/x.json"],
+            "the folder of --output no/x.json",
+        ),
         (["run", "synthetic", "popular", "-k", "1e400"], "argument -k"),
         (["run", "synthetic", "popular", "--seed", "inf"], "argument --seed"),
         (["run", "synthetic", "popular", "-n", "0"], "at least 1"),
