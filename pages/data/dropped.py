@@ -308,7 +308,7 @@ def _show_preview(recognised: Recognised) -> None:
         key="own-preview",
         alt=f"The first {shown} rows of the file",
     )
-    sentences = [f"The first {shown} rows, as they are read.", *first_rows_sentences(recognised)]
+    sentences = [f"The first {counted(shown, 'row')}, as read.", *first_rows_sentences(recognised)]
     st.caption(escaped(" ".join(sentences)))
 
 

@@ -11,6 +11,7 @@ from ecv_core.figures.report.describe import Description, describe_runs
 from ecv_core.figures.words import counted, dataset_title, runs_in_catalogue_order
 from ecv_core.records.run import RunRecord
 from ecv_core.store.recorded import recorded_runs
+from pages.shared.address.link import replace_in_address
 from pages.shared.base.glossary import glossary_link
 from pages.shared.charts.cite import draw_paper_panel, machine_and_versions
 from pages.shared.live.runs import (
@@ -24,6 +25,8 @@ from pages.shared.live.runs import (
 from pages.shared.live.state import errors_as_sentences, escaped, results, run_list
 from pages.shared.widgets.words import choice_label
 
+_OUTDATED = "compared-before"
+"""In the session: what the address had of runs when others were picked in the box."""
 MOST = 40
 """Runs that are compared at once."""
 FAVOURITE = "ml-100k"
@@ -83,23 +86,19 @@ def choose_runs() -> list[RunRecord]:
     # A key is what the address calls a run: the id of one's own, 'ml-100k--ease' of a recorded one.
     runs = _runs_by_key()
     address = st.query_params.get(COMPARED, "")
-    address_keys = list(dict.fromkeys(filter(None, address.split(","))))
-    # The address decides which runs are picked. The menu leads here without them: then those are
-    # picked that were picked before another page was opened, here or in the table of all runs,
-    # unless they have been deleted meanwhile.
-    keys = address_keys
-    if not address_keys:
+    keys = list(dict.fromkeys(filter(None, address.split(","))))
+    if _box_decides(address):
         keys = [key for key in st.session_state.get(COMPARED_BOX, []) if key in runs]
+        address = ",".join(keys[:MOST])
     st.session_state[COMPARED_BOX] = [key for key in keys if key in runs][:MOST]
-    if not address_keys:
-        _write_address()
+    replace_in_address(COMPARED, address)
     labels = {key: choice_label(run) for key, run in runs.items()}
     picked = st.multiselect(
         "Runs",
         list(labels),
         format_func=labels.__getitem__,
         key=COMPARED_BOX,
-        on_change=_write_address,
+        on_change=_outdate_address,
         persist_state="session",
         max_selections=MOST,
         placeholder="Type a dataset or an algorithm",
@@ -156,12 +155,21 @@ def _address_runs(keys: list[str]) -> None:
     st.query_params[COMPARED] = ",".join(keys[:MOST])
 
 
-def _write_address() -> None:
-    picked = st.session_state.get(COMPARED_BOX)
-    if picked:
-        _address_runs(picked)
-    else:
-        st.query_params.pop(COMPARED, None)
+def _box_decides(address: str) -> bool:
+    """Whether the runs in the box are compared, and not those of the address.
+
+    The menu leads here without runs: then those are compared that were picked before another page
+    was opened, here or in the table of all runs, unless they have been deleted meanwhile.
+    """
+    if address == st.session_state.get(_OUTDATED):
+        return True
+    st.session_state.pop(_OUTDATED, None)
+    return not address.strip(",")
+
+
+def _outdate_address() -> None:
+    """The box decides until the browser has its runs in the address, in place of these."""
+    st.session_state[_OUTDATED] = st.query_params.get(COMPARED, "")
 
 
 def _say_what_is_missing(keys: list[str], runs: Mapping[str, ChoosableRun]) -> None:

@@ -9,7 +9,7 @@ from ecv_core.analysis.comparison.paired_runs import Comparison
 from ecv_core.analysis.significance import PairedTest
 from ecv_core.figures.verdicts import comparison_sentence, p_words
 from ecv_core.records.run import FoldResult, RunState, UserScores
-from tests.pages.conftest import amounts, card_text, verdict
+from tests.pages.conftest import amounts, card_text, steps_of, verdict
 
 pytestmark = pytest.mark.usefixtures("recorded")
 SCORES = (0.30, 0.34, 0.31, 0.33, 0.32, 0.29, 0.31, 0.335, 0.30, 0.32)
@@ -215,10 +215,26 @@ def test_what_is_picked_goes_into_the_address(app, a_run):
     runs = [a_run(SCORES), a_run(SCORES, algorithm="popular")]
     open_compare(app)
     app.multiselect(key="compared").set_value([run.run_id for run in runs]).run()
-    assert ",".join(run.run_id for run in runs) in app.query_params["runs"]
+    both = ",".join(run.run_id for run in runs)
+    assert replaced_in_address(app) == {"name": "runs", "value": both}
+    app.query_params["runs"] = both  # as the browser has it then
+    app.multiselect(key="compared").set_value([runs[1].run_id]).run()
+    assert replaced_in_address(app) == {"name": "runs", "value": runs[1].run_id}
+    app.run()  # before the browser has put it there
+    assert app.multiselect(key="compared").value == [runs[1].run_id]
+    app.query_params["runs"] = runs[1].run_id
+    app.run()
+    app.query_params["runs"] = both  # as Back may lead to it
+    app.run()
+    assert len(app.multiselect(key="compared").value) == 2
     app.multiselect(key="compared").set_value([]).run()
-    assert "runs" not in app.query_params
+    assert replaced_in_address(app) == {"name": "runs", "value": ""}
     assert not app.exception
+
+
+def replaced_in_address(app):
+    """What the page has the browser put into the address."""
+    return steps_of(app, "replace-runs")
 
 
 def test_runs_without_a_fold_are_named_and_do_no_harm(app, a_run):

@@ -96,7 +96,7 @@ def test_what_to_drop_is_said_until_a_file_is_there(page):
     assert "Drop a file of interactions" in texts(page)
     said = texts(dropped(page))
     assert "Drop a file of interactions" not in said
-    assert "The first 5 rows, as they are read." in said
+    assert "The first 5 rows, as read." in said
 
 
 def test_german_dates_are_read_and_a_tenth_lost_is_no_primary_button(page):

@@ -36,6 +36,21 @@ _button = component(
 )
 
 
+_replace = component(__file__, "ecv_replace", html="", js=["replace.js"])
+
+
+def replace_in_address(name: str, value: str) -> None:
+    """Put a parameter into the address without a step for the browser's Back.
+
+    `st.query_params` would make one. It has the new value from the next run of the script on.
+
+    Args:
+        name: The parameter, of which the address has at most one.
+        value: Its value; an empty one takes it out.
+    """
+    _replace(key=f"replace-{name}", data={"name": name, "value": value})
+
+
 def link_button() -> None:
     """In the head of every page: copies its address, and what `write_into_link` adds to it."""
     with st.container(key="copy-link"):
