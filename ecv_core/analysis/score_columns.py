@@ -328,17 +328,17 @@ def chance_of_mean(scores: Floats, others: Floats) -> float:
         scores, others: as of `is_mean_of`.
     """
     step_by_digits = 2 * _rounding_of_all(scores, others)
-    # A mean has often more digits than any score. A fold has them only if the further digits of all
-    # others happen to be zeros.
+    # A mean often has more digits than the scores of which it is the mean. Scores of a fold have
+    # more only if the further digits of all other rows happen to be zeros.
     further_digits = max(_decimals(scores) - _decimals(others[:_ROWS_FOR_DIGITS].ravel()), 0)
-    chance_of_digits = 10.0 ** -(further_digits * min(len(others), _ROWS_FOR_DIGITS))
+    chance_of_zeros = 10.0 ** -(further_digits * min(len(others), _ROWS_FOR_DIGITS))
     # Each different column once: first its score, then those of the other rows.
     different_columns = np.unique(np.vstack([scores, others]), axis=1).T
     chance = 1.0
     for column in different_columns:
         others_of_column = column[1:]
         # Scores that are shares of few samples have fewer values than their digits allow.
-        chance_by_digits = chance_of_digits * _chance_of_value(others_of_column, step_by_digits)
+        chance_by_digits = chance_of_zeros * _chance_of_value(others_of_column, step_by_digits)
         chance *= max(chance_by_digits, _chance_of_share(column[0], others_of_column))
         if chance < _LEAST_CHANCE:  # further columns take long, and can only lower it
             break

@@ -68,7 +68,7 @@ def table_of(path: Path, file: str) -> FileTable:
         InputError: For a file that cannot be read as a table.
     """
     table, is_delimited = _read(path, file)
-    # By their places, as several may have the same name, or none.
+    # Columns are selected by their places, as several may have the same name, or none.
     table = table.select(
         [place for place in range(table.num_columns) if not _is_empty(table, place)]
     )

@@ -119,25 +119,25 @@ def orders_document(scores: Scores, settings: RunSpec) -> dict[str, Any]:
     from ecv_core.analysis.exploration import outcome_over_orders
 
     spec = replace(settings, k=scores.k, min_folds=min(settings.min_folds, scores.k))
-    over_orders = outcome_over_orders(scores, rule_for(spec), confidence=spec.confidence)
+    outcome = outcome_over_orders(scores, rule_for(spec), confidence=spec.confidence)
     params = dict(spec.rule_params)
-    document = {"k": over_orders.k, "rule": spec.rule}
+    document = {"k": outcome.k, "rule": spec.rule}
     # Parameters with an option of their own are keys of their own too.
     for parameter in rule(spec.rule).parameters:
         if parameter.flag:
             document[parameter.name] = params[parameter.name]
-    if over_orders.orders:
-        document["orders"] = over_orders.orders
-        document["standard_errors"] = dict(over_orders.standard_errors)
-    stops = {str(n): share for n, share in over_orders.stop_distribution.items() if share > 0}
-    quantiles = over_orders.difference_quantiles.items()
+    if outcome.orders:
+        document["orders"] = outcome.orders
+        document["standard_errors"] = dict(outcome.standard_errors)
+    stops = {str(n): share for n, share in outcome.stop_distribution.items() if share > 0}
+    quantiles = outcome.difference_quantiles.items()
     return document | {
         "rule_params": params,
-        "mean_stop": over_orders.mean_stop,
+        "mean_stop": outcome.mean_stop,
         "stop_distribution": stops,
-        "mean_difference_percent": over_orders.mean_difference_percent,
+        "mean_difference_percent": outcome.mean_difference_percent,
         "difference_quantiles": {str(quantile): value for quantile, value in quantiles},
-        "coverage": over_orders.coverage,
+        "coverage": outcome.coverage,
     }
 
 

@@ -65,7 +65,8 @@ def _check_size(file: pq.ParquetFile, *, limited: bool) -> None:
     metadata = file.metadata
     names = file.schema_arrow.names
     if limited:
-        # Not column by column: Arrow ends the whole process over the statistics of a damaged one.
+        # The sizes of row groups are taken, because Arrow ends the whole process if the statistics
+        # of a column are damaged.
         size = 0
         for number in range(metadata.num_row_groups):
             size += metadata.row_group(number).total_byte_size

@@ -35,7 +35,7 @@ def _insert(best_scores: Any, items: Any, value: Any, item: Any) -> None:  # noq
 
     Items come by ascending number, so the item's place is after all that have the same score.
     """
-    # Both are sorted by score, the best first; the last of the list falls out.
+    # Both arrays are sorted by score, the best first. Their last entries are overwritten.
     place = len(items) - 1
     while place > 0 and best_scores[place - 1] < value:
         best_scores[place] = best_scores[place - 1]

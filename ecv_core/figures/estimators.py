@@ -91,8 +91,8 @@ def _scores_of_table(arrays: Mapping[str, NDArray[Any]], table: str) -> list[Sco
         # only.
         by_fold = np.full((len(seconds), len(samples)), np.nan, np.float32)
         by_fold[fold_of_sample, samples] = scores_of_samples[number]
-        # If other studies have users and joules, this one has samples and seconds; `source` says
-        # so.
+        # This study has samples in place of users, and seconds in place of joules, as `source`
+        # says.
         estimator = Scores(
             name=name,
             dataset=table,

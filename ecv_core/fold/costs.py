@@ -158,8 +158,8 @@ def _weighted_sum(energies: Sequence[Energy], shares: Sequence[float]) -> Energy
     for name in ("idle_joules", "gpu_seconds"):
         if all(getattr(energy, name) is not None for energy in energies):
             summed_fields.append(name)
-    # Other programs' work is a share of the processors and no amount, so it cannot be added up; the
-    # sum is as doubtful as its worst part.
+    # Other programs' work is a share of the processors and no amount, so it cannot be added up. The
+    # largest share says how doubtful the sum is.
     other_work = [energy.other_work for energy in energies if energy.other_work is not None]
     return Energy(
         **_totals(summed_fields, energies, shares),

@@ -224,7 +224,7 @@ def _dimensions_chart(dataset: str) -> Make:
     """RMSE over the number of dimensions of factor models."""
     runs = _factor_runs(dataset)
     sizes = dimension_frame(runs, [run.spec.algorithm for run in runs])
-    return partial(curves_figure, sizes, across="dimension")
+    return partial(curves_figure, sizes, x_column="dimension")
 
 
 def _steps_chart(dataset: str) -> Make:
@@ -233,7 +233,7 @@ def _steps_chart(dataset: str) -> Make:
     # A run has the RMSE of its first fold after each step of the sampling.
     largest_dimension = max(dimension_of(run) for run in runs)
     steps = steps_frame([run for run in runs if dimension_of(run) == largest_dimension])
-    return partial(curves_figure, steps, across="step")
+    return partial(curves_figure, steps, x_column="step")
 
 
 def _factor_runs(dataset: str) -> list[RunRecord]:

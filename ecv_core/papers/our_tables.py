@@ -97,9 +97,9 @@ def e_fold_tables() -> Frames:
     }
 
 
-def _by_algorithm(frame: pd.DataFrame, across: str, value: str) -> pd.DataFrame:
-    """A row per algorithm, and a column per value of `across`."""
-    return frame.pivot(index="algorithm", columns=across, values=value)
+def _by_algorithm(frame: pd.DataFrame, columns: str, value: str) -> pd.DataFrame:
+    """A row per algorithm, and a column per value of `columns`."""
+    return frame.pivot(index="algorithm", columns=columns, values=value)
 
 
 def _e_fold_statements(

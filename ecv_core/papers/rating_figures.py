@@ -151,32 +151,32 @@ def steps_frame(runs: Sequence[RunRecord]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["algorithm", "step", "rmse"])
 
 
-def curves_figure(frame: pd.DataFrame, *, across: str, dark: bool = False) -> go.Figure:
+def curves_figure(frame: pd.DataFrame, *, x_column: str, dark: bool = False) -> go.Figure:
     """RMSE against dimension (figures 3 and 5) or steps (figure 4), one line per algorithm.
 
     Args:
         frame: From `dimension_frame` or `steps_frame`.
-        across: Its column for the x axis, on a logarithmic scale.
+        x_column: Its column for the x axis, on a logarithmic scale.
     """
     colours = palette(dark)
     figure = go.Figure()
     mode = "lines"
-    if across == "dimension":  # there are so few dimensions that each has a mark
+    if x_column == "dimension":  # there are so few dimensions that each has a mark
         mode = "lines+markers"
     for number, (name, rows) in enumerate(frame.groupby("algorithm")):
         figure.add_scatter(
-            x=rows[across],
+            x=rows[x_column],
             y=rows["rmse"],
             mode=mode,
             name=str(name),
             line=colours.series_line(number),
-            hovertemplate=f"{name}, {across} %{{x}}: RMSE %{{y:.4f}}<extra></extra>",
+            hovertemplate=f"{name}, {x_column} %{{x}}: RMSE %{{y:.4f}}<extra></extra>",
         )
     return lay_out(
         figure,
         _layout(colours, 380),
         xaxis=plain_axis(
-            across, type="log", gridcolor=colours.grid, tickvals=[2**power for power in range(10)]
+            x_column, type="log", gridcolor=colours.grid, tickvals=[2**power for power in range(10)]
         ),
         yaxis=plain_axis(_RMSE, gridcolor=colours.grid, tickformat=".3f"),
     )

@@ -71,7 +71,8 @@ def basket_histories(interactions: Interactions) -> Histories:
     Args:
         interactions: With `baskets`.
     """
-    # The draw orders interactions within a basket, which stay together: any seed gives the same.
+    # The draw only orders the interactions within a basket. These stay together, so any seed gives
+    # the same histories.
     order = order_by_user(interactions, interactions.baskets, np.random.default_rng(0))
     users = interactions.users[order]
     baskets = np.asarray(interactions.baskets)[order]
@@ -144,14 +145,13 @@ def hold_out(histories: Histories, held_out: HeldOutCounts, skip: Counts | int =
     skipped = np.full_like(histories.sizes, skip)
     training_counts = histories.sizes - skipped - held_out.test - held_out.validation
     is_tested = (held_out.test > 0) & (training_counts >= 1)
-    # Both are counted from the end of a history: to where the test begins, and to where the
-    # validation before it begins.
-    count_from_test = skipped + np.where(is_tested, held_out.test, 0)
-    count_from_validation = count_from_test + np.where(is_tested, held_out.validation, 0)
+    # At the end of a history stand first the validation, then the test, and then what is skipped.
+    count_from_test_on = skipped + np.where(is_tested, held_out.test, 0)
+    count_from_validation_on = count_from_test_on + np.where(is_tested, held_out.validation, 0)
     # The widest range at the end of a history is written first, and the narrower ones over it.
     parts = np.full(len(histories.users), Part.TRAIN, dtype=np.int8)
-    parts[histories.is_among_last(count_from_validation)] = Part.VALIDATION
-    parts[histories.is_among_last(count_from_test)] = Part.TEST
+    parts[histories.is_among_last(count_from_validation_on)] = Part.VALIDATION
+    parts[histories.is_among_last(count_from_test_on)] = Part.TEST
     is_skipped = histories.is_among_last(skipped)
     parts[is_skipped] = Part.UNUSED
     # If a whole history is skipped, its first interaction is still learnt from.

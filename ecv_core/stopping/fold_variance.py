@@ -714,8 +714,8 @@ class FoldVariance:
         # users explain no variance the ratio is infinite. There it does not matter either, because
         # the standard error below is 0.
         ratios = np.nan_to_num(self.ratios, posinf=0)
-        # In standard errors that come from users alone, half the width of a Bayesian interval that
-        # allows for folds that differ by more than their users. It supposes a normal distribution.
+        # A Bayesian interval, which allows for folds that differ by more than their users, reaches
+        # to each side by so many standard errors. It supposes a normal distribution.
         bayes_quantiles = distance_of_p_value(ratios, self.sizes, error)
         normal_quantile = -scipy.special.ndtri(error / 2)
         # With few users Student's t takes the place of the normal distribution: the half width is

@@ -46,7 +46,7 @@ def far_fold_p_values(scores: ArrayLike, variance_by_users: ArrayLike) -> Floats
     n = values.shape[-1]
     mean_of_others = (values.sum(axis=-1, keepdims=True) - values) / (n - 1)
     squares = ((values - values.mean(axis=-1, keepdims=True)) ** 2).sum(axis=-1, keepdims=True)
-    # Deleted residuals: without one fold the sum of squares falls by that fold's own share of it.
+    # Without one fold, the sum of squares falls by that fold's share of it (deleted residuals).
     share_of_fold = (values - mean_of_others) ** 2 * (n - 1) / n
     variance_of_others = np.maximum(squares - share_of_fold, 0) / (n - 2)
     # A fold minus the mean of n - 1 others varies n / (n - 1) times as much as one fold does.
@@ -109,9 +109,9 @@ def _p_value_of_effect(
         effect_in_errors = effect / np.sqrt(variance_by_users)
         # `p_value` takes a number of folds, whose variance has one degree of freedom less.
         p_with_users = p_value(effect_in_errors, variance / variance_by_users, freedom + 1)
-        # Shares of a few samples come in steps, so that folds are often equal, or on a line, by
-        # chance, which is no proof that others would be. A score that is rounded to steps has a
-        # variance of step^2 / 12, so folds vary by that at least.
+        # Shares of a few samples come in steps, so folds may be equal or on a line by chance, which
+        # does not prove that other folds would be. A score that is rounded to steps has a variance
+        # of step^2 / 12, so folds vary by that at least.
         least_error = smallest_step / math.sqrt(12)
         error_of_folds = np.maximum(np.sqrt(variance), least_error)
         p_of_folds_alone = 2 * scipy.special.stdtr(freedom, -effect / error_of_folds)

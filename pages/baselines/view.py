@@ -265,7 +265,7 @@ def show_curves(dataset: str) -> None:
 
 
 def _draw_curve(
-    dataset: str, number: int, title: str, frame: pd.DataFrame, across: str, caption: str
+    dataset: str, number: int, title: str, frame: pd.DataFrame, x_column: str, caption: str
 ) -> None:
     """RMSE against dimension or step; nothing where no algorithm has two points.
 
@@ -273,11 +273,11 @@ def _draw_curve(
         dataset: Its id.
         number: The number of the paper's figure.
         title: The heading.
-        frame: Columns `algorithm`, `rmse`, and what the curve goes across.
-        across: The name of that column: 'dimension' or 'step'.
+        frame: Columns `algorithm`, `rmse`, and the column of the x axis.
+        x_column: The column of the x axis: 'dimension' or 'step'.
         caption: What the figure shows.
     """
-    if frame.empty or frame.groupby("algorithm")[across].nunique().max() == 1:
+    if frame.empty or frame.groupby("algorithm")[x_column].nunique().max() == 1:
         return  # a single point is no curve
     st.header(title, anchor=False)
     frame = frame.assign(algorithm=frame["algorithm"].map(algorithm_title))
@@ -285,7 +285,7 @@ def _draw_curve(
     lowest = frame["rmse"].min()
     alt = f"{caption} RMSE from {highest:.3f} to {lowest:.3f}."
     plot(
-        partial(curves_figure, frame, across=across),
+        partial(curves_figure, frame, x_column=x_column),
         cache_key=(dataset, number, len(frame)),
         key=f"baselines-{number}",
         alt=alt,

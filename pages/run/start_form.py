@@ -139,7 +139,7 @@ def start_form() -> None:
     with expectation_place:
         # Below the settings, nobody would see it who does not scroll.
         if error_in_settings:
-            show_error(InputError(_words_of_form(error_in_settings, data.entry)))
+            show_error(InputError(_error_in_words_of_form(error_in_settings, data.entry)))
         if not data.ready:
             # Without the data nothing can start, so nothing is said of what it would take.
             specs = []
@@ -157,7 +157,7 @@ def start_form() -> None:
             st.rerun()
 
 
-def _words_of_form(error: EcvError, entry: DatasetEntry) -> str:
+def _error_in_words_of_form(error: EcvError, entry: DatasetEntry) -> str:
     """The error with labels and titles of the form in place of names that a command has.
 
     Args:

@@ -439,8 +439,8 @@ def _picked_runs(shown: Sequence[ListedRun], key: str) -> list[ListedRun]:
         return picked
     row_numbers = set(state_of_table["selection"]["rows"])
     picked_now = [row for number, row in enumerate(shown) if number in row_numbers]
-    # The view Compare begins with these, in place of runs that were chosen there before. Those stay
-    # if a filter hides picked rows, or if their runs are deleted: then nobody has picked anything.
+    # If somebody has just picked several runs, the view Compare begins with these. If rows are
+    # missing only because of a filter, or because runs were deleted, it keeps its runs.
     if len(picked_now) > 1 and picked_now != picked:
         st.session_state[COMPARED_BOX] = ids_of(picked_now)
         # The address would decide, and it has those of an earlier comparison.
