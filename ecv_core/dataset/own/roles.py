@@ -29,8 +29,8 @@ _NAMES = {
     """,
     "rating": """
         rating ratings score stars overall bookrating userrating starrating movierating
-        reviewrating yourrating myscore vote preference value grade bewertung note weight
-        playcount r
+        reviewrating reviewoverall yourrating myscore vote preference value grade bewertung note
+        weight playcount r
     """,
     "timestamp": """
         timestamp time unixreviewtime ts timems datetime date createdat eventtime unixtime created
@@ -50,7 +50,10 @@ _WORDS = {role: names.split() for role, names in _NAMES.items()}
 """Role -> names of its column, likeliest first, in small letters without other signs."""
 _ID_WORDS = {
     "user_id": ("user", "customer", "member", "person", "visitor", "profile", "session"),
-    "item_id": ("item", "product", "movie", "film", "book", "song", "track", "article", "artist"),
+    "item_id": (
+        *("item", "product", "movie", "film", "book", "song", "track", "article", "artist"),
+        *("beer", "hotel"),
+    ),
 }
 """Role -> what the name of its column may contain where no name of _NAMES is there."""
 _ID_ENDINGS = (
@@ -172,36 +175,43 @@ def _with_roles_by_values(
     if "item_id" in roles:
         items = [row[roles["item_id"]].strip() for row in rows]
     columns = _columns_without_role(roles, rows, len(names))
-    return _with_time_and_rating(roles, columns, items, has_names=has_names)
+    if "timestamp" not in roles:
+        roles |= _time_by_values(names, columns)
+    if "rating" not in roles and not has_names:
+        # Where columns have names, a column of ratings would be called so. Numbers decide only
+        # where there are no names.
+        roles |= _rating_by_values(roles, columns, items)
+    return roles
 
 
-def _with_time_and_rating(
-    other_roles: Mapping[str, int],
-    columns: Mapping[int, Values],
-    items: Values,
-    *,
-    has_names: bool,
-) -> dict[str, int]:
-    """The roles with those of a time and a rating, where no name tells them and values do.
+def _time_by_values(names: Sequence[str], columns: Mapping[int, Values]) -> dict[str, int]:
+    """The column of times, as a role; one that is called a time first, and empty for none.
 
-    Where columns have names, a column of ratings would be called so. Numbers decide only where
-    there are no names.
+    Numbers that are called an id, such as 'tweet_id', are no times however large they are.
 
     Args:
-        other_roles: Those of the other columns.
+        names: The names of all columns.
         columns: The first values of those without a role.
-        items: The item of each row; empty where it is not known.
-        has_names: Whether the names are the file's own.
     """
-    roles = dict(other_roles)
+    guess: dict[str, int] = {}
     for place, values in columns.items():
-        if "timestamp" not in roles and is_time(values):
-            roles["timestamp"] = place
-        # If columns have names, a column of ratings would be called so. Numbers decide only where
-        # there are no names.
-        elif "rating" not in roles and not has_names and _is_rating(values, items):
-            roles["rating"] = place
-    return roles
+        is_called_id = plain_name(names[place]).endswith("id") and not are_dates(values)
+        if is_called_id or not is_time(values):
+            continue
+        if says_time(names[place]):
+            return {"timestamp": place}
+        guess.setdefault("timestamp", place)
+    return guess
+
+
+def _rating_by_values(
+    roles: Mapping[str, int], columns: Mapping[int, Values], items: Values
+) -> dict[str, int]:
+    """The first column that looks like ratings and has no role, as a role; empty for none."""
+    for place, values in columns.items():
+        if place not in roles.values() and _is_rating(values, items):
+            return {"rating": place}
+    return {}
 
 
 def _missing_ids(roles: Mapping[str, int]) -> list[str]:

@@ -430,6 +430,16 @@ def test_a_date_beside_a_time_of_day_is_the_time(tmp_path):
     assert first_rows_sentences(recognition)[-1] == "The column time is not used."
 
 
+def test_a_column_that_is_called_a_time_is_one_before_numbers_as_large(read):
+    row = "u{},p{},{},15068254232717{:02},15068254{:02}000\n"
+    rows = "".join(row.format(n % 4, n, 10**18 + n % 7, n % 4, n) for n in range(20))
+    layout, _ = read("user,post,tweet_no_id,visit_start,click_timestamp\n" + rows)
+    assert named(layout)["timestamp"] == "click_timestamp"
+    rows = "".join(f"u{n % 4},p{n % 5},{10**18 + n % 7}\n" for n in range(20))
+    layout, _ = read("user,post,tweet_no_id\n" + rows)
+    assert "timestamp" not in named(layout)
+
+
 @pytest.mark.parametrize(("name", "value"), [("day", "{}"), ("t", "{}.5"), ("at", "1")])
 def test_numbers_beside_a_time_of_day_are_no_moments(tmp_path, name, value):
     path = tmp_path / "visits.csv"
