@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ecv_core.records.errors import InputError
-from ecv_core.records.parameters import score_text
+from ecv_core.records.parameters import percent_text, score_text
 from ecv_core.records.run import Energy, FoldResult, Moment
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import (
@@ -105,8 +105,8 @@ def _explanation(replayed_run: Replay, moment: Moment) -> str:
 
 def _explanation_after_stop(at_stop: Moment, moment: Moment, k: int) -> str:
     """How far the mean has moved since the stop, with folds that ran only to check it."""
-    percent = difference_percent(at_stop.mean, moment.mean)
-    difference = f"{percent:.2f} % from the {score_text(at_stop.mean)} at the stop"
+    percent = percent_text(difference_percent(at_stop.mean, moment.mean) / 100, ".2f")
+    difference = f"{percent} from the {score_text(at_stop.mean)} at the stop"
     if moment.n == k:
         return f"Checked: the mean of all {k} folds is {score_text(moment.mean)}, {difference}."
     return (

@@ -144,6 +144,8 @@ def orders_document(scores: Scores, settings: RunSpec) -> dict[str, Any]:
 def _summary(document: dict[str, Any], rule_words: str) -> str:
     quantiles = document["difference_quantiles"]
     coverage = percent_text(document["coverage"], ".1f")
+    mean_difference = percent_text(document["mean_difference_percent"] / 100, ".2f")
+    largest_difference = percent_text(quantiles["0.95"] / 100, ".2f")
     interval_words = (
         f"the interval at the stop holds the {document['k']}-fold mean in {coverage} of orders"
     )
@@ -156,7 +158,6 @@ def _summary(document: dict[str, Any], rule_words: str) -> str:
         f"over {orders} of the {document['k']} folds, {rule_words}:\n"
         f"stops after {document['mean_stop']:.2f} folds on average\n"
         f"differs from the {document['k']}-fold mean by "
-        f"{document['mean_difference_percent']:.2f} %, in 95 % of orders by at most "
-        f"{quantiles['0.95']:.2f} %\n"
+        f"{mean_difference}, in 95 % of orders by at most {largest_difference}\n"
         f"{interval_words}"
     )

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ecv_core.dataset.bots import most_interactions_of_a_person
 from ecv_core.records import codec
+from ecv_core.records.parameters import percent_text
 from ecv_core.records.tasks import Task
 
 ADDED = "added"
@@ -64,7 +65,7 @@ class About:
         share = self.busiest / self.kept
         return (
             f"One of {self.raw_users:,} users has {self.busiest:,} of {self.kept:,} interactions "
-            f"({share:.0%}): see whether it is a person"
+            f"({percent_text(share, '.0f')}): see whether it is a person"
         )
 
     @property

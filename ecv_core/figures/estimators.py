@@ -121,7 +121,7 @@ def estimators_words(frame: pd.DataFrame) -> str:
     for _, rule in stopping_rules.iterrows():
         clauses.append(
             f"**{rule['rule']}** uses {rule['folds']:.1f} of 10 folds, ends within 1 % of their "
-            f"mean in {rule['within_1_percent']:.1f} % of orders and picks the best in "
-            f"{percent_text(rule['winner_percent'] / 100, '.0f')}"
+            f"mean in {percent_text(rule['within_1_percent'] / 100, '.1f')} of orders and picks "
+            f"the best in {percent_text(rule['winner_percent'] / 100, '.0f')}"
         )
     return f"Over ten estimators on {frame['dataset'].nunique()} tables: {'; '.join(clauses)}."

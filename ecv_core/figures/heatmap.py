@@ -378,12 +378,13 @@ def ranks_steps(
         kept_shares = _kept_shares(stability, alpha, e_fold_ranks.index)
         parts = []
         for dataset, same_ranking, same_winner in kept_shares.itertuples():
-            parts.append(f"{dataset} order {same_ranking:.0f} %, winner {same_winner:.0f} %")
+            order_words = _kept_words(same_ranking)
+            parts.append(f"{dataset} order {order_words}, winner {_kept_words(same_winner)}")
         text = f"alpha {alpha_text(alpha)}"
         step = Step(
             changes={
                 RANKS: {"z": _rounded(e_fold_ranks), "text": _texts(rank_words)},
-                KEPT: _numbers_in_cells(kept_shares, "{:.0f} %".format),
+                KEPT: _numbers_in_cells(kept_shares, _kept_words),
             },
             alt=f"Ranks under e-CV at {text} beside k-fold ranks. Share of the orders that keep "
             f"the k-fold ranking: {'; '.join(parts)}.",
@@ -391,6 +392,11 @@ def ranks_steps(
         )
         steps.append(step)
     return steps
+
+
+def _kept_words(percent: float) -> str:
+    """How many percent of the orders keep something, without decimals where that can be."""
+    return percent_text(percent / 100, ".0f")
 
 
 def ranks_at(ranks: pd.DataFrame, stability: pd.DataFrame, alpha: float) -> go.Figure:

@@ -109,7 +109,8 @@ def tradeoff_steps(frame: pd.DataFrame, alphas: Sequence[float]) -> list[Step]:
         point = {"x": [cost], "y": [difference], "text": [f"<b>e-fold<br>{text}</b>"]}
         alt = (
             f"Cost against difference to the k-fold mean, for every alpha. At {text}: "
-            f"{cost:.1f} % of the cost, difference {difference:.2f} %. The paper reports "
+            f"{percent_text(cost / 100, '.1f')} of the cost, difference "
+            f"{percent_text(difference / 100, '.2f')}. The paper reports "
             f"{PAPER_COST_PERCENT} % and {PAPER_DIFFERENCE_PERCENT} %."
         )
         steps.append(Step(changes={MOVING_POINT: point}, alt=alt, note=text))

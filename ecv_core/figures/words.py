@@ -211,10 +211,10 @@ def _stopped_verdict(run: RunRecord, at_stop: Moment) -> str:
         sentence += f", {score_text(at_stop.mean)}, {meaning}."
     if run.k_fold_mean is None:
         return sentence
-    percent = difference_percent(at_stop.mean, run.k_fold_mean)
+    difference = percent_text(difference_percent(at_stop.mean, run.k_fold_mean) / 100, ".2f")
     return (
         f"{sentence} Checked: the mean of all {run.k} folds is {score_text(run.k_fold_mean)}, a "
-        f"difference of {percent:.2f} % from the {score_text(at_stop.mean)} at the stop."
+        f"difference of {difference} from the {score_text(at_stop.mean)} at the stop."
     )
 
 

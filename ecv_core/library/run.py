@@ -19,7 +19,7 @@ from ecv_core.figures.words import (
 )
 from ecv_core.records.arguments import kinds_checked
 from ecv_core.records.errors import InputError
-from ecv_core.records.parameters import score_text
+from ecv_core.records.parameters import percent_text, score_text
 from ecv_core.records.run import IntervalKind, RunRecord, UserScores
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.document import run_document
@@ -195,7 +195,8 @@ class Run:
         folds = f"{self.record.folds_used} of {self.k}, {self.record.state.value}"
         facts.append(("folds", folds))
         if self.difference_percent is not None and self.record.stopped_early:
-            facts.append((f"difference to {self.k}-fold", f"{self.difference_percent:.2f} %"))
+            difference = percent_text(self.difference_percent / 100, ".2f")
+            facts.append((f"difference to {self.k}-fold", difference))
         return facts
 
 

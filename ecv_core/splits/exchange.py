@@ -18,6 +18,7 @@ from pyarrow import compute, csv
 from ecv_core.records.arrays import Codes, Ids, Indices, Mask
 from ecv_core.records.errors import FoldsError, shown
 from ecv_core.records.interactions import Folds, Interactions, Part
+from ecv_core.records.parameters import percent_text
 from ecv_core.splits.parts import (
     FoldParts,
     Leakage,
@@ -467,7 +468,7 @@ def _fold_note(index: int, parts: FoldParts, leak: Leakage | None) -> str:
         ("of the same user", leak.of_same_user),
     ):
         if share is not None:
-            shares.append(f"{compared_with} {share:.1%}")
+            shares.append(f"{compared_with} {percent_text(share, '.1f')}")
     return (
         f"{note} Leakage, the share of training interactions that lie after the test interaction "
         f"they help to predict: {', '.join(shares) or 'not known'}."

@@ -15,6 +15,7 @@ import scipy  # its parts load when they are used
 from numpy.typing import ArrayLike
 
 from ecv_core.records.arrays import Floats
+from ecv_core.records.parameters import percent_text
 from ecv_core.records.run import FoldResult, user_table
 from ecv_core.stopping.fold_variance import p_value, user_variance_over_all_folds
 
@@ -201,7 +202,7 @@ def _distance_words(scores: Floats, fold: int) -> str:
     distance = float(scores[fold]) - mean_of_others
     size = f"{abs(distance):.4g}"
     if mean_of_others != 0:
-        size = f"{100 * abs(distance / mean_of_others):.0f} %"
+        size = percent_text(abs(distance / mean_of_others), ".0f")
     if distance < 0:
         return f"{size} below"
     return f"{size} above"

@@ -26,6 +26,7 @@ from ecv_core.dataset.own.recognise import (
 from ecv_core.dataset.plain import PlainFile
 from ecv_core.figures.words import counted
 from ecv_core.records.errors import EcvError
+from ecv_core.records.parameters import percent_text
 from ecv_core.untrusted.limits import MEGABYTE
 from pages.shared.base.glossary import explained, glossary_link
 from pages.shared.live.person import dataset_actions
@@ -525,7 +526,7 @@ def _show_samples(about: About) -> None:
 
 def density(about: About) -> str:
     """Share of the user x item matrix that is filled after pruning."""
-    return f"{100 * about.density:.2f}\u00a0%"
+    return percent_text(about.density, ".2f").replace(" ", "\u00a0")
 
 
 def _offer_to_keep(token: str, about: About) -> None:

@@ -368,8 +368,9 @@ def _numbers_sentence(explored: Explored, alpha: float) -> str:
     k = _average_text(explored.average_k)
     stop_words = f"the rule stops after {outcome.mean_stop:.1f} of {k} folds on average"
     cost_words = f"{percent_text(outcome.cost_percent / 100, '.0f')} of the {explored.cost}"
-    difference_words = f"{outcome.mean_difference_percent:.2f} % from the {explored.reference} mean"
-    largest_difference = f"{outcome.difference_quantiles[0.95]:.2f} %"
+    mean_difference = percent_text(outcome.mean_difference_percent / 100, ".2f")
+    difference_words = f"{mean_difference} from the {explored.reference} mean"
+    largest_difference = percent_text(outcome.difference_quantiles[0.95] / 100, ".2f")
     assert outcome.within is not None  # the curves were made for an acceptable difference
     share_near_mean = (
         f"{percent_text(outcome.within, '.0f')} end within {explored.within_percent:g} %"

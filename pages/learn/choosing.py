@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from ecv_core.records.parameters import percent_text
 from pages.best.show import recorded_selection, show_selection_by_slider
 from pages.learn.material.dealing import half_widths_percent
 from pages.learn.material.recorded_runs import complete_runs
@@ -28,8 +29,9 @@ def show() -> None:
         half_widths = half_widths_percent(users_of_best[first_fold], users_of_second[first_fold])
         show_takeaway(
             f"One fold knows the mean of **{selection.titles[best]}** to ± "
-            f"{half_widths.of_mean:.1f} %, but its distance to **{selection.titles[second]}** to "
-            f"± {half_widths.of_difference:.1f} %: "
+            f"{percent_text(half_widths.of_mean / 100, '.1f')}, but its distance to "
+            f"**{selection.titles[second]}** to "
+            f"± {percent_text(half_widths.of_difference / 100, '.1f')}: "
             "what makes a fold or a user easy is the same for both, and cancels."
         )
     st.caption(

@@ -12,7 +12,7 @@ import streamlit as st
 from ecv_core.figures.efold import FoldHistory
 from ecv_core.figures.efold_plot import efold_figures, efold_steps
 from ecv_core.figures.palette import FIGURE_1_SCALE, Span, Step
-from ecv_core.records.parameters import score_text
+from ecv_core.records.parameters import percent_text, score_text
 from pages.learn.material.dealing import MeanInterval, mean_intervals
 from pages.learn.material.recorded_runs import CONFIDENCE, moments_in_order
 from pages.learn.parts import Guide, SliderNumbers, guide, save_chart
@@ -162,5 +162,5 @@ def _sentence(interval: MeanInterval, width_before: float | None) -> str:
         return f"{words} Two scores are hardly evidence, so the factor t is enormous."
     if interval.width > width_before:
         return f"{words} A surprising score made it wider; that happens."
-    percent = 100 * (1 - interval.width / width_before)
-    return f"{words} This fold made the interval {percent:.0f} % narrower."
+    share = 1 - interval.width / width_before
+    return f"{words} This fold made the interval {percent_text(share, '.0f')} narrower."

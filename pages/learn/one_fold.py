@@ -8,7 +8,8 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from ecv_core.records.parameters import score_text
+from ecv_core.records.parameters import percent_text, score_text
+from ecv_core.stopping.interval import difference_percent
 from pages.learn.material.dealing import draws_frame
 from pages.learn.material.drawings import wander_figure
 from pages.learn.parts import Guide, guide, save_chart, show_takeaway
@@ -58,18 +59,19 @@ def show() -> None:
         alt=alt,
     )
     _draw_save_menu(guide_run, draws)
-    percent = 100 * abs(first_score - k_fold_mean) / k_fold_mean
+    difference = _difference_words(first_score, k_fold_mean)
     if draws == 1:
         show_takeaway(
             "Had you stopped after the first fold, you would have reported "
-            f"**{score_text(first_score)}**: **{percent:.1f} %** from the mean of all {k}. Draw "
-            "again."
+            f"**{score_text(first_score)}**: a difference of **{difference}** from the mean of all "
+            f"{k}. Draw again."
         )
     else:
         show_takeaway(
-            f"This time the first fold says **{score_text(first_score)}**, {percent:.1f} % from "
-            f"the mean of all. Over {draws} draws **one** fold says anything from {low_of_one} to "
-            f"{high_of_one}, the mean of **{half_of_k}** from {low_of_half} to {high_of_half}."
+            f"This time the first fold says **{score_text(first_score)}**, a difference of "
+            f"{difference} from the mean of all. Over {draws} draws **one** fold says anything "
+            f"from {low_of_one} to {high_of_one}, the mean of **{half_of_k}** from "
+            f"{low_of_half} to {high_of_half}."
         )
     st.caption(
         f"{guide_run.note} All draws meet in the end because by then all {k} folds are "
@@ -92,11 +94,11 @@ def _draw_save_menu(guide_run: Guide, draws: int) -> None:
     step_names = []
     sentences = []
     for draw, first_mean in enumerate(first_means, start=1):
-        percent = 100 * abs(first_mean - k_fold_mean) / k_fold_mean
+        difference = _difference_words(first_mean, k_fold_mean)
         step_names.append(f"draw {draw}")
         sentences.append(
-            f"Draw {draw}: the first fold says {score_text(first_mean)}, {percent:.1f} % from the "
-            f"mean of all {guide_run.k}, {score_text(k_fold_mean)}."
+            f"Draw {draw}: the first fold says {score_text(first_mean)}, a difference of "
+            f"{difference} from the mean of all {guide_run.k}, {score_text(k_fold_mean)}."
         )
 
     def draw_all(*, dark: bool) -> list[go.Figure]:
@@ -114,6 +116,11 @@ def _draw_save_menu(guide_run: Guide, draws: int) -> None:
         step_names=step_names,
         initial_step=draws - 1,
     )
+
+
+def _difference_words(mean: float, k_fold_mean: float) -> str:
+    """The paper's difference of a mean to that of all folds: '3.1 %'."""
+    return percent_text(difference_percent(mean, k_fold_mean) / 100, ".1f")
 
 
 def _lowest_and_highest_mean(frame: pd.DataFrame, n: int) -> tuple[str, str]:

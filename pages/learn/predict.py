@@ -12,7 +12,7 @@ from typing import NamedTuple
 import streamlit as st
 
 from ecv_core.figures.words import alpha_text, counted, run_title
-from ecv_core.records.parameters import score_text
+from ecv_core.records.parameters import percent_text, score_text
 from pages.learn.material.recorded_runs import (
     FIRST_STOP,
     MAX_ROUND,
@@ -190,7 +190,7 @@ def _show_hall(game_round: GameRound, bet_of_phone: Mapping[int, Bet]) -> None:
         outcomes[phone] = (
             f"You bet on fold {bet.stop} and {bet.bracket}: {points_of_phone[phone]} of "
             f"{MOST_POINTS} points. The rule stopped after fold {game_round.stop}, off by "
-            f"{game_round.difference_percent:.1f} %."
+            f"{percent_text(game_round.difference_percent / 100, '.1f')}."
         )
     st.markdown(_nearest_words(points_of_phone))
     fold_words = [f"fold {stop}: **{bets_on_fold[stop]}**" for stop in sorted(bets_on_fold)]
@@ -262,7 +262,7 @@ def _truth_words(game_round: GameRound) -> str:
     return (
         f"{name} The rule said {score_text(at_stop.mean)} after {stop} folds; the truth, the mean "
         f"of all {k}, is **{score_text(k_fold_mean)}**: a difference of "
-        f"**{game_round.difference_percent:.1f} %**, and {interval}."
+        f"**{percent_text(game_round.difference_percent / 100, '.1f')}**, and {interval}."
     )
 
 

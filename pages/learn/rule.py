@@ -12,7 +12,7 @@ import streamlit as st
 from ecv_core.figures.palette import Step
 from ecv_core.figures.threshold import threshold_figure
 from ecv_core.figures.words import alpha_text
-from ecv_core.records.parameters import score_text
+from ecv_core.records.parameters import percent_text, score_text
 from ecv_core.records.run import Moment
 from ecv_core.stopping import PAPERS_RULE, EFold, axis_of, moments
 from ecv_core.stopping.efold import least_alpha, least_alpha_after_folds
@@ -160,9 +160,10 @@ def _stop_sentence(all_moments: Sequence[Moment], stop: int, alpha: str) -> str:
     if stop == k:
         return f"With alpha {alpha}, the rule needs all {k} folds, and nothing is saved."
     percent = difference_percent(all_moments[stop - 1].mean, all_moments[-1].mean)
+    difference = percent_text(percent / 100, ".1f")
     return (
         f"With alpha {alpha}, the rule stops after fold {stop} and saves {k - stop} of {k} folds. "
-        f"Its mean differs by {percent:.1f} % from the mean of all {k}."
+        f"Its mean differs by {difference} from the mean of all {k}."
     )
 
 

@@ -228,9 +228,9 @@ def _verdict(run: RunRecord, tally_after: Sequence[Tally], folds_played: int) ->
     else:
         share = at_stop.seconds / max(at_end.seconds, _LEAST_SECONDS)
         cost = "time"
-    difference = difference_percent(mean, run.k_fold_mean)
+    difference = percent_text(difference_percent(mean, run.k_fold_mean) / 100, ".2f")
     return (
-        f"The score of {counted(stop, 'fold')} differs by {difference:.2f} % from that of all {k}, "
+        f"The score of {counted(stop, 'fold')} differs by {difference} from that of all {k}, "
         f"for {percent_text(share, '.0f')} of the {cost}."
     )
 

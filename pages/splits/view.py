@@ -279,9 +279,10 @@ def show_leakage(viewed: ViewedFold) -> None:
         ),
     )
     if share:
+        pairs_of_100 = percent_text(share, ".0f").removesuffix(" %")
         st.markdown(
             f"Of every 100 pairs of a training and a test interaction {of_users}, "
-            f"**{100 * share:.0f}** have the training interaction later: the model learns what "
+            f"**{pairs_of_100}** have the training interaction later: the model learns what "
             "it could not have known then."
         )
     elif share is not None:

@@ -123,9 +123,8 @@ def _headline_sentence(row: pd.Series, alpha: str, *, k: int, run_count: int, co
     return (
         f"With alpha {alpha}, e-fold uses {row['mean_stop']:.2f} of {k} folds and "
         f"{percent_text(row['energy_percent'] / 100, '.0f')} of the {cost} on average over "
-        f"{runs_words} "
-        f"and every order of the folds, and ends {row['difference_percent']:.2f} % from the "
-        f"{k}-fold mean."
+        f"{runs_words} and every order of the folds, and ends "
+        f"{percent_text(row['difference_percent'] / 100, '.2f')} from the {k}-fold mean."
     )
 
 
@@ -134,7 +133,7 @@ def _paper_sentence(row: pd.Series, run_count: int) -> str:
     return (
         f" Over the {counted(run_count, 'run')} of the paper's algorithms, these are "
         f"{row['mean_stop']:.2f} folds, {percent_text(row['energy_percent'] / 100, '.0f')} and "
-        f"{row['difference_percent']:.2f} %."
+        f"{percent_text(row['difference_percent'] / 100, '.2f')}."
     )
 
 
@@ -397,8 +396,8 @@ def rule_sentences(frame: pd.DataFrame, alphas: Sequence[float], weighting: str)
                     f"{percent_text(row['energy_percent'] / 100, '.0f')}."
                 )
         sentences.append(
-            f"For a difference of {difference:.2f} %, which e-fold has with alpha "
-            f"{alpha_text(alpha)}, the rules need these shares {energy}: {'; '.join(needs)}."
+            f"For a difference of {percent_text(difference / 100, '.2f')}, which e-fold has with "
+            f"alpha {alpha_text(alpha)}, the rules need these shares {energy}: {'; '.join(needs)}."
             f"{needs_of_some_runs}"
         )
     return sentences

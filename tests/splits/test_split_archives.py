@@ -89,7 +89,7 @@ def test_the_readme_says_what_papers_ask_for(timed):
         "**Licence.** do as you like",
         "| 0 | train | 10 |",
         "| 140 |",  # 70 % of 200, one per moment
-        "of the same user 0.0%",
+        "of the same user 0.0 %",
         "1970-01-01",
     ):
         assert words in text

@@ -101,3 +101,9 @@ def test_shares_of_a_few_samples_seldom_raise_an_alarm_by_folds_alone():
         drift = drift_p_value(shares[:, :n], unknown)
         alarms |= np.minimum(far_fold, drift) < FALSE_ALARM / 10
     assert alarms.mean() <= 0.04
+
+
+def test_a_fold_that_is_a_little_below_is_not_0_percent_below():
+    scores = [0.9000, 0.9001, 0.8999, 0.9000, 0.9001, 0.8964]
+    said = doubt_about_scores(scores, 0.0001**2, range(6))
+    assert said.startswith("Fold 5 scores 0.4 % below")

@@ -217,7 +217,8 @@ def compare_runs(runs: Sequence[RunRecord]) -> tuple[list[Comparison], list[Unte
                 tested.append(_test_learners(tested_over_users))
             else:
                 tested.append(tested_over_users)
-    untested += _take_out_without_p(tested)
+    pairs_with_p, pairs_without_p = _pairs_with_and_without_p(tested)
+    untested += map(_untested_without_p, pairs_without_p)
     places = {run.run_id: place for place, run in enumerate(runs)}
 
     def order(tested_pair: _TestedPair) -> list[int]:
@@ -225,22 +226,31 @@ def compare_runs(runs: Sequence[RunRecord]) -> tuple[list[Comparison], list[Unte
         pair = tested_pair.pair
         return sorted((places[pair.first.run_id], places[pair.second.run_id]))
 
-    return _corrected_comparisons(sorted(tested, key=order)), untested
+    return _corrected_comparisons(sorted(pairs_with_p, key=order)), untested
 
 
-def _take_out_without_p(tested: list[_TestedPair]) -> list[Untested]:
-    """Take out those of the list whose test has no p, and give them as not tested."""
-    untested = []
-    for tested_pair in tested.copy():
-        test = tested_pair.test
-        if math.isnan(test.p):
-            tested.remove(tested_pair)
-            reason = (
-                f"in all {test.pairs:,} {test.over} they differ by the same, which does not tell "
-                "by how much they would in others"
-            )
-            untested.append(_untested(tested_pair.pair, reason))
-    return untested
+def _pairs_with_and_without_p(
+    tested: Sequence[_TestedPair],
+) -> tuple[list[_TestedPair], list[_TestedPair]]:
+    """Those whose test has a p value, and the others."""
+    with_p = []
+    without_p = []
+    for tested_pair in tested:
+        if math.isnan(tested_pair.test.p):
+            without_p.append(tested_pair)
+        else:
+            with_p.append(tested_pair)
+    return with_p, without_p
+
+
+def _untested_without_p(tested_pair: _TestedPair) -> Untested:
+    """A pair whose test has no p, as one that was not tested."""
+    test = tested_pair.test
+    reason = (
+        f"in all {test.pairs:,} {test.over} they differ by the same, which does not tell by how "
+        "much they would in others"
+    )
+    return _untested(tested_pair.pair, reason)
 
 
 def _untested(pair: _Pair, reason: str) -> Untested:

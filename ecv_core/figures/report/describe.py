@@ -588,9 +588,9 @@ def describe_study(
     outcome = (
         f"With e-fold cross-validation{cite(PAPER)} at alpha = {alpha_text(alpha)} (95 % "
         f"confidence intervals, Student's t, at least 3 folds), {means['mean_stop']:.2f} folds and "
-        f"{means['energy_percent']:.1f} % of the energy were used on average over "
-        f"{counted(len(cells_at_alpha), 'run')}, and the score differed from that of all folds by "
-        f"{means['difference_percent']:.2f} %."
+        f"{percent_text(means['energy_percent'] / 100, '.1f')} of the energy were used on average "
+        f"over {counted(len(cells_at_alpha), 'run')}, and the score differed from that of all "
+        f"folds by {percent_text(means['difference_percent'] / 100, '.2f')}."
     )
     sentences = [
         *_setup(specs),

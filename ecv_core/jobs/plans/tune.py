@@ -22,7 +22,7 @@ from ecv_core.jobs.plan_runs import Callbacks, PlanRuns
 from ecv_core.jobs.plans.run import SPECULATE
 from ecv_core.jobs.plans.select import Contender, SelectionState, compute_selection, terms_for
 from ecv_core.records.errors import InputError
-from ecv_core.records.parameters import ParamValue, score_text
+from ecv_core.records.parameters import ParamValue, percent_text, score_text
 from ecv_core.records.run import Scores
 from ecv_core.records.spec import RunSpec
 from ecv_core.selection.rounds import Terms
@@ -161,11 +161,11 @@ class Tuned:
         best = self.selection.scores[self.best_index]
         # The selection stops looking once it is decided, so of the folds that ran it counts only
         # those that it would have run by itself.
-        selection_percent = 100 * sum(self.selection.folds_needed) / (len(names) * spec.k)
+        share = sum(self.selection.folds_needed) / (len(names) * spec.k)
         return (
             f"{best.name} has the best mean of all {spec.k} folds on {spec.dataset}: "
             f"{score_text(best.folds.mean())}. A selection would have needed "
-            f"{selection_percent:.3g} % of the folds. {verdict}"
+            f"{percent_text(share)} of the folds. {verdict}"
         )
 
     def document(self) -> dict[str, Any]:

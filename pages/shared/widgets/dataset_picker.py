@@ -11,6 +11,7 @@ from ecv_core import dataset as datasets
 from ecv_core.access.roles import Action
 from ecv_core.dataset import DatasetEntry
 from ecv_core.figures.words import dataset_title, titles_of
+from ecv_core.records.parameters import percent_text
 from ecv_core.records.tasks import Task
 from pages.shared.address.link import translate_address
 from pages.shared.base.glossary import explained
@@ -151,7 +152,8 @@ def _show_size(entry: DatasetEntry, ready: bool, task: Task) -> None:
         facts.append(f"**{number}** {noun}")
     density = entry.density(task)
     if density:
-        facts.append(f"density **{100 * density:.2f}\u00a0%**")
+        density_words = percent_text(density, ".2f").replace(" ", "\u00a0")
+        facts.append(f"density **{density_words}**")
     st.markdown(" · ".join([*facts, place]), help=escaped(entry.description))
 
 
