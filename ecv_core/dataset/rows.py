@@ -316,8 +316,8 @@ class _SeparatorShortener:
         text = text.replace(self._separator, ONE_CHARACTER.encode())
         self._half_separator = b""
         if chunk.size and text.endswith(self._separator[:1]):
-            # A half separator at the end waits for the other half, which an empty chunk, the last
-            # one, says is not to come.
+            # Half a separator at the end is kept for the next chunk, which may begin with the other
+            # half. The last chunk is empty.
             self._half_separator = self._separator[:1]
             text = text[:-1]
         return text

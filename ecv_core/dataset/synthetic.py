@@ -228,7 +228,7 @@ def generate_large(size: int, seed: int = 20_261_123) -> Interactions:
         user_of_draw = np.repeat(users_of_block, draw_counts[users_of_block])
         liked_genre_of_draw = liked_genres[user_of_draw, rng.integers(2, size=len(user_of_draw))]
         items = catalogue.draw(liked_genre_of_draw, rng)
-        # A cell is a user and an item as one number; of an item drawn twice one is left.
+        # A cell is a user and an item as one number. A cell that is drawn twice is kept once.
         cells_of_blocks.append(np.unique(user_of_draw * n_items + items))
     cells = np.concatenate(cells_of_blocks)
     name = NAME

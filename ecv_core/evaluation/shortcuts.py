@@ -222,7 +222,7 @@ class LongestFirst:
                 shape.
             user_lengths: Shape (users,).
         """
-        # By how much each score may be rounded, at most.
+        # A score may be rounded by this much at most.
         rounding = self._unit_rounding * user_lengths[:, None] * item_lengths
         # If candidates are too few, -inf is subtracted from -inf.
         with np.errstate(invalid="ignore"):

@@ -42,7 +42,7 @@ class AdamW:
         self._weights = list(weights)
         self._rate = rate
         self._decay = decay
-        # What Adam keeps of each weight: running means of gradients and squared gradients.
+        # Adam keeps running means of the gradients and squared gradients of each weight.
         self._gradient_means: list[Tensor] = []
         self._squared_gradient_means: list[Tensor] = []
         self._step_counts: list[Tensor] = []

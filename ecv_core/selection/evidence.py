@@ -465,7 +465,7 @@ def expected_excess(x: Floats, freedom: Floats) -> Floats:
     log_factor = gammaln((v + 1) / 2) - gammaln(v / 2) - 0.5 * np.log(v * np.pi)
     density = np.exp(log_factor - (v + 1) / 2 * np.log1p(x * x / v))
     with np.errstate(divide="ignore", invalid="ignore"):
-        # What T has above x on average, E[(T - x)+], by parts: density, less x times P(T > x).
+        # This is E[(T - x)+], the mean of how far T is above x, integrated by parts.
         excess = (v + x * x) / (v - 1) * density - x * stdtr(v, -x)
     return np.where(v > 1, np.maximum(excess, 0.0), np.inf)
 
@@ -540,8 +540,8 @@ def _chance_of_crossing(limit: float, times: Floats, point_count: int) -> float:
         # one is normal, with the mean `correlation * earlier` and this deviation.
         correlation = np.sqrt(time_before / time)
         deviation = np.sqrt(1 - correlation * correlation)
-        # For each of the points, the chance that a path which was there at the look before passes
-        # the limit now.
+        # Each point has the chance that a path which was there at the look before passes the limit
+        # now.
         chance_of_passing = ndtr((correlation * points - limit) / deviation)
         chance += float((density * weights) @ chance_of_passing)
         # A row per point of the look before, a column per point of this look.

@@ -37,14 +37,14 @@ class Histories:
 
     users: Codes
     """The user of each interaction; shape (interactions,)."""
-    from_end: Counts
-    """How many of the history come after each interaction; shape (interactions,)."""
+    units_after: Counts
+    """How many units of the history come after that of each interaction; shape (interactions,)."""
     sizes: Counts
     """How long each user's history is; shape (users,)."""
 
     def is_among_last(self, counts: Counts) -> Mask:
         """Which interactions are among the last `counts` of their user; shape (interactions,)."""
-        return self.from_end < counts[self.users]
+        return self.units_after < counts[self.users]
 
 
 def random_histories(interactions: Interactions, rng: np.random.Generator) -> Histories:
@@ -96,10 +96,12 @@ def _histories(interactions: Interactions, order: Indices, begins_unit: Mask) ->
     # Units are numbered from 0 on through all users.
     unit_numbers = np.cumsum(begins_unit) - 1
     last_unit_of_user = np.cumsum(sizes) - 1
-    # How many units of the user come after an interaction's own: 0 in the last one.
-    from_end = np.empty(len(order), dtype=np.int32)
-    from_end[order] = last_unit_of_user[users] - unit_numbers
-    return Histories(users=interactions.users, from_end=from_end, sizes=sizes.astype(np.int32))
+    # An interaction in the last unit of its user has no units after it.
+    units_after = np.empty(len(order), dtype=np.int32)
+    units_after[order] = last_unit_of_user[users] - unit_numbers
+    return Histories(
+        users=interactions.users, units_after=units_after, sizes=sizes.astype(np.int32)
+    )
 
 
 def _history_sizes(interactions: Interactions) -> Counts:
@@ -155,7 +157,7 @@ def hold_out(histories: Histories, held_out: HeldOutCounts, skip: Counts | int =
     is_skipped = histories.is_among_last(skipped)
     parts[is_skipped] = Part.UNUSED
     # If a whole history is skipped, its first interaction is still learnt from.
-    is_first = histories.from_end == histories.sizes[histories.users] - 1
+    is_first = histories.units_after == histories.sizes[histories.users] - 1
     parts[is_skipped & is_first] = Part.TRAIN
     return parts
 
@@ -175,9 +177,9 @@ def random_holdout(interactions: Interactions, k: int, seed: int, settings: Sett
         rng = np.random.default_rng([seed, index])
         if not together:
             return hold_out(random_histories(interactions, rng), held_out)
-        from_end = rng.permutation(count).astype(np.int32)
-        users = np.zeros_like(from_end)
-        return hold_out(Histories(users=users, from_end=from_end, sizes=sizes), held_out)
+        units_after = rng.permutation(count).astype(np.int32)
+        users = np.zeros_like(units_after)
+        return hold_out(Histories(users=users, units_after=units_after, sizes=sizes), held_out)
 
     return draw
 

@@ -345,14 +345,14 @@ def share_of_later_training(
         None without a pair.
     """
     # Each group has a range of keys of its own, so that one sort serves all groups.
-    span = int(max(train_ranks.max(initial=0), test_ranks.max(initial=0))) + 1
-    train_keys = np.sort(train_groups.astype(np.int64) * span + train_ranks)
-    group_starts = test_groups.astype(np.int64) * span
-    # For each test interaction, where in `train_keys` its group begins and ends, and where what is
-    # later than it begins.
-    group_begins = np.searchsorted(train_keys, group_starts)
-    group_ends = np.searchsorted(train_keys, group_starts + span)
-    later_begins = np.searchsorted(train_keys, group_starts + test_ranks, side="right")
+    keys_per_group = int(max(train_ranks.max(initial=0), test_ranks.max(initial=0))) + 1
+    train_keys = np.sort(train_groups.astype(np.int64) * keys_per_group + train_ranks)
+    first_keys = test_groups.astype(np.int64) * keys_per_group
+    # For each test interaction, these are the places in `train_keys` at which its group begins and
+    # ends, and at which the training interactions begin that are later than it.
+    group_begins = np.searchsorted(train_keys, first_keys)
+    group_ends = np.searchsorted(train_keys, first_keys + keys_per_group)
+    later_begins = np.searchsorted(train_keys, first_keys + test_ranks, side="right")
     pair_count = int(np.sum(group_ends - group_begins))
     if not pair_count:
         return None

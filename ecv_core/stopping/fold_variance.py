@@ -213,7 +213,7 @@ def _sums_within_by_pairs(
             products = scores.products_of_differences(a, b, pairs)
             within[:, a, b] = _sums_about_own_means(sets, patterns, pairs, products)
             within[:, b, a] = within[:, a, b]
-    # Which pairs of folds each set holds, of shape (sets, pairs), times the users of each pair.
+    # The matrix says which pairs of folds each set holds; its shape is (sets, pairs).
     users_in_two_folds = pairs.in_sets(sets.astype(np.float64)) @ pairs.common_users
     return within, users_in_two_folds
 

@@ -317,8 +317,9 @@ def _limit_this_process(megabytes: int, seconds: int) -> None:
 
     # On macOS psutil does not say what is held.
     held_bytes = getattr(psutil.Process().memory_info(), "data", 0)
-    # The parent ends a child by the clock. One whose parent has died ends itself, later: by the
-    # time of all processors together, which several threads use up faster than the clock goes.
+    # The parent ends a child that takes too long. If the parent has died, this limit ends the
+    # child. It is higher, because it counts the time of all processors, which several threads use
+    # up faster than the clock goes.
     highest_values = {
         resource.RLIMIT_DATA: held_bytes + megabytes * limits.MEGABYTE,
         resource.RLIMIT_CPU: 4 * seconds + 60,

@@ -186,8 +186,8 @@ class Orders:
             # A step that stops at no setting has an infinite threshold.
             matters = np.isfinite(thresholds) & (thresholds < smaller_set_reached_up_to)
             highest = max(highest, float(thresholds[matters].max(initial=0.0)))
-            # An order passes a step up to its threshold. A row is the newest fold, a column a set
-            # of n folds: of all ways to a set the one that is open at the highest setting counts.
+            # An order passes a step up to its threshold. Rows are newest folds, and columns are
+            # sets of n folds. The way to a set counts that is open at the highest setting.
             step_passed_up_to = np.minimum(smaller_set_reached_up_to, thresholds)
             reached_up_to[lattice.levels[n]] = step_passed_up_to.max(axis=0)
         return highest

@@ -59,12 +59,11 @@ def resampled_scores(cubes: Sequence[UserCube], *, resamples: int = RESAMPLES) -
     """
     if not cubes:
         return []
-    # A fold's mean over the users drawn is a ratio: the sum of the scores that they have over how
-    # many of them have one. Divided by the number of users drawn, both are plain means over all
-    # these users: of their scores, 0 where a user has none, and of 1 where a user has one, else 0.
-    # So each split has a block of rows, with a column for every user: a row of scores for every
-    # algorithm and fold, then a row of 1 and 0 for every fold. All blocks are drawn at once, so
-    # that the users are the same.
+    # A fold's mean over the users drawn is a ratio: the sum of their scores over the number of
+    # users that have one. Both are means over all users drawn, if a missing score counts as 0, and
+    # if a user with a score counts as 1 and any other as 0. So each split has a block of rows, with
+    # a column for every user: a row of scores for every algorithm and fold, then a row of 1 and 0
+    # for every fold. All blocks are drawn at once, so that the users are the same.
     blocks = []
     # A cube has the scores under one split; its shape is (algorithms, folds, users).
     for cube in cubes:

@@ -119,9 +119,9 @@ def swapped_frame(swaps: Swaps, reference: str) -> pd.DataFrame:
     reference_row = swaps.row_of(reference)
     signs = swaps.signs
     sample_signs = swaps.sample_signs
-    # Whether a sample orders a pair as all users do; shape (splits, resamples, pairs).
+    # A sample may order a pair as all users do. This has the shape (splits, resamples, pairs).
     keeps_order: Mask = np.equal(sample_signs, signs[:, None])
-    # Whether there is a sample at all, of every algorithm; shape (splits, resamples).
+    # A sample counts if every algorithm has one. This has the shape (splits, resamples).
     has_sample = np.logical_and.reduce(np.isfinite(sample_signs), axis=2)
     rows = []
     # A pair is swapped where its signs are opposite.

@@ -80,7 +80,7 @@ def _trouble(activity: Activity) -> str | None:
     return manager().trouble
 
 
-# What the topics of each kind show, of all that goes on or of the runs with these ids.
+# The topics of each kind show something of all that goes on, or of the runs with these ids.
 
 
 def _all_runs(activity: Activity, _ids: Sequence[str]) -> Hashable:

@@ -33,7 +33,7 @@ def check(name: str) -> None:
     assert names[np.argsort(history)].tolist() == ["annw", "anny", "bobx", "annz", "annx"]
     # No seed changes the order of a history: the last of Ann's is x.
     for seed in range(5):
-        last = timed_histories(data, seed).from_end == 0
+        last = timed_histories(data, seed).units_after == 0
         assert set(names[last]) == {"annx", "bobx"}
 
 
