@@ -204,6 +204,8 @@ MOST_SENTENCES = 3
 """That say the answer; the other comparisons are in the table."""
 _MOST_NAMED = 4
 """Pairs that a sentence names, of those that were not tested for one reason."""
+_MOST_REASONS = 3
+"""That are said in sentences; forty runs of different seeds have hundreds."""
 Pair = TypeVar("Pair", Comparison, Untested)
 
 
@@ -462,22 +464,15 @@ def _draw_table_of_tested_pairs(tested: Sequence[Comparison], *, with_datasets: 
 
 
 def _say_untested(untested: Sequence[Untested], runs: Sequence[NamedRun]) -> None:
-    """Pairs on different data in one sentence; every other reason with the names."""
+    """Pairs on different data in one sentence; pairs with other reasons by name."""
     on_other_data = 0
-    pairs_by_reason: dict[str, list[str]] = {}
+    unfair = []
     for pair in untested:
         if pair.on_other_data:
             on_other_data += 1
         else:
-            pairs_by_reason.setdefault(pair.reason, []).append(f"{pair.first} and {pair.second}")
-    for reason, pairs in pairs_by_reason.items():
-        names_of_pairs = "; ".join(pairs[:_MOST_NAMED])
-        if len(pairs) > _MOST_NAMED:
-            names_of_pairs = f"{names_of_pairs}; and {len(pairs) - _MOST_NAMED} more"
-        st.info(
-            escaped(f"Not tested, because it would not be fair: {names_of_pairs} ({reason})."),
-            icon=":material/block:",
-        )
+            unfair.append(pair)
+    _say_unfair(unfair)
     if on_other_data:
         st.caption(
             f"{counted(on_other_data, 'pair')} {is_or_are(on_other_data)} not tested: their "
@@ -486,3 +481,24 @@ def _say_untested(untested: Sequence[Untested], runs: Sequence[NamedRun]) -> Non
     without_folds = [name for name, run in runs if not run.folds]
     if without_folds:
         st.caption(escaped(f"No fold is finished yet: {', '.join(without_folds)}."))
+
+
+def _say_unfair(pairs: Sequence[Untested]) -> None:
+    """Why these are not tested: one sentence for each reason, or a table of many."""
+    names_by_reason: dict[str, list[str]] = {}
+    for pair in pairs:
+        names_by_reason.setdefault(pair.reason, []).append(f"{pair.first} and {pair.second}")
+    if len(names_by_reason) > _MOST_REASONS:
+        with st.expander(f"{len(pairs)} pairs that it would not be fair to test"):
+            rows = [(pair.first, pair.second, pair.reason) for pair in pairs]
+            frame = pd.DataFrame(rows, columns=["run", "other run", "why"])
+            numbers_table(frame, {}, key="compare-unfair", alt=f"{len(pairs)} pairs of runs")
+        return
+    for reason, names in names_by_reason.items():
+        names_of_pairs = "; ".join(names[:_MOST_NAMED])
+        if len(names) > _MOST_NAMED:
+            names_of_pairs = f"{names_of_pairs}; and {len(names) - _MOST_NAMED} more"
+        st.info(
+            escaped(f"Not tested, because it would not be fair: {names_of_pairs} ({reason})."),
+            icon=":material/block:",
+        )

@@ -21,7 +21,7 @@ def record(move_to_recorded, a_run):
 
     def put(dataset, algorithm, shift=0.0):
         scores = [score + shift * (1 + score) for score in SCORES]  # no fold differs as another
-        run = a_run(scores, stopped_at=4, dataset=dataset, algorithm=algorithm)
+        run = a_run(scores, stopped_at=4, full=True, dataset=dataset, algorithm=algorithm)
         move_to_recorded(run)
 
     return put
@@ -166,6 +166,16 @@ def test_an_unfair_comparison_is_refused_with_its_reason(app, a_run):
     assert "Not tested, because it would not be fair" in said
     assert "different seeds, so other draws (7 and 42)" in said
     assert "is better than" not in said
+
+
+def test_many_reasons_are_a_table_and_no_page_of_boxes(app, a_run):
+    # Each pair of four seeds has a reason of its own: 4 * 3 / 2.
+    runs = [a_run(SCORES, seed=seed) for seed in (1, 2, 3, 4)]
+    open_compare(app, *(run.run_id for run in runs))
+    assert "would not be fair" not in texts(app)
+    (frame,) = [table.value for table in app.dataframe if "why" in table.value]
+    assert len(frame) == 6
+    assert "different seeds, so other draws (1 and 2)" in frame["why"].tolist()
 
 
 def test_different_datasets_are_shown_apart_and_not_tested(app, record):
