@@ -302,8 +302,9 @@ def test_an_infinite_number_leaves_a_column_of_numbers(tmp_path, monkeypatch, in
 
 def test_a_column_of_infinite_numbers_has_no_value(tmp_path, monkeypatch):
     frame = pd.DataFrame({"ratio": ["inf", "-inf"] * 45, "size": range(90), "class": [0, 1] * 45})
+    frame["rate"] = ["inf", "3.5"] * 45
     about = added_table(tmp_path, monkeypatch, frame)
-    assert about.left_out == {"ratio": "it has no value"}
+    assert about.left_out == {"ratio": "it has no value", "rate": "it has only one value"}
     assert about.raw_items == 1
 
 

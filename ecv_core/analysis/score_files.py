@@ -36,6 +36,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+_GREATEST_SCORE = 1e150
+"""Squares of greater numbers are infinite. Programs write these where a fold has failed."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Direction:
     """Whether higher or lower scores are better, and how that is known."""
@@ -459,11 +463,14 @@ def _check_names(names: Sequence[str], file: str) -> None:
 
 
 def _check_finite(labels: Mapping[str, RowLabels], row_scores: Floats, file: str) -> None:
-    """Refuse a score that is no finite number. Args: as of `_contenders`."""
-    finite = np.isfinite(row_scores)
-    if finite.all():
+    """Refuse a score that is no number or too large a one. Args: as of `_contenders`."""
+    is_usable = np.abs(row_scores) <= _GREATEST_SCORE  # false of NaN, too
+    if is_usable.all():
         return
-    row = int(np.argmin(finite))
+    row = int(np.argmin(is_usable))
+    why = "not a finite number"
+    if np.isfinite(row_scores[row]):
+        why = "too large a number for a score"
     of_user = ""
     way_out = "this contender, or this fold of every contender"
     if USER in labels:
@@ -471,8 +478,7 @@ def _check_finite(labels: Mapping[str, RowLabels], row_scores: Floats, file: str
         way_out = "the users that have nothing held out, in every contender"
     raise InputError(
         f"in {file}, fold {_label(labels, 'fold', row)} of '{_label(labels, 'contender', row)}' "
-        f"has the score {row_scores[row]}{of_user}, which is not a finite number; leave out "
-        f"{way_out}"
+        f"has the score {row_scores[row]}{of_user}, which is {why}; leave out {way_out}"
     )
 
 

@@ -276,6 +276,20 @@ def _check_no_metric(options: argparse.Namespace) -> None:
         )
 
 
+def _share_of(joules: float, joules_of_all: float) -> float | None:
+    """None where no energy is known, or where none was spent."""
+    if not joules_of_all:
+        return None
+    return joules / joules_of_all
+
+
+def _energy_share_words(share: float | None) -> str:
+    """'13.6 % of the energy'; None where no energy is known."""
+    if share is None:
+        return "energy not known"
+    return f"{percent_text(share)} of the energy"
+
+
 def _select_recorded(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
     """The recorded study: what each dataset and all of them take over many orders of the folds."""
     from ecv_core.energy.parts import inflated_energy_words
@@ -300,22 +314,22 @@ def _select_recorded(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
         joules = float(sum(contender.fold_joules.sum() for contender in contenders))
         counts = {"contenders": len(contenders), "joules": joules}
         documents[dataset] = orders_document(outcome) | counts
-        joules_share = outcome.joules_share or 0.0  # It is None where energy is not known.
         lines.append(
             f"{dataset}: {len(contenders)} contenders, "
             f"{percent_text(outcome.folds_share)} of the folds, "
-            f"{percent_text(joules_share)} of the energy, the right winner in "
+            f"{_energy_share_words(outcome.joules_share)}, the right winner in "
             f"{percent_text(outcome.right_share, '.4g')} of {outcome.orders} orders"
         )
         right_shares.append(outcome.right_share)
-        joules_spent += joules_share * joules
-        joules_of_all += joules
+        if outcome.joules_share is not None:
+            joules_spent += outcome.joules_share * joules
+            joules_of_all += joules
     if not documents:
         raise InputError("there are no recorded runs to select from; compute a study first")
-    share = joules_spent / joules_of_all
+    share = _share_of(joules_spent, joules_of_all)
     right_share = fmean(right_shares)
     lines.append(
-        f"in total: {percent_text(share)} of the energy, the right winner in "
+        f"in total: {_energy_share_words(share)}, the right winner in "
         f"{percent_text(right_share, '.4g')} of orders"
     )
     note = inflated_energy_words(run for run in recorded_runs() if run.spec.dataset in documents)

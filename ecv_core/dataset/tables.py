@@ -144,7 +144,10 @@ def left_out_columns(frame: pd.DataFrame) -> dict[str, str]:
     for name, column in frame.items():
         distinct_count = column.nunique()
         has_numbers = is_numeric_dtype(column)
-        if distinct_count == 0 or (has_numbers and np.isnan(_finite_numbers(column)).all()):
+        if has_numbers:  # an infinite one counts as missing
+            numbers = _finite_numbers(column)
+            distinct_count = len(np.unique(numbers[~np.isnan(numbers)]))
+        if distinct_count == 0:
             reasons[str(name)] = "it has no value"
         elif distinct_count == 1:
             reasons[str(name)] = "it has only one value"

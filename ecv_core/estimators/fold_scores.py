@@ -207,7 +207,7 @@ class SplitSamples:
     def in_time(self) -> bool:
         """Whether all folds are held out after what is learnt from, as `TimeSeriesSplit` has it."""
         for train, test in self.folds:
-            if len(train) == 0 or train.max() >= test.min():
+            if len(train) == 0 or len(test) == 0 or train.max() >= test.min():
                 return False
         return self.k > 1
 

@@ -26,6 +26,7 @@ from ecv_core.energy.real_meters import meter_for
 from ecv_core.estimators.callbacks import SearchCallbacks
 from ecv_core.estimators.fold_scores import InvalidInput, NoScore, SplitSamples
 from ecv_core.estimators.race import Race, candidate_of, check_refit
+from ecv_core.evaluation.directions import metric_named
 from ecv_core.evaluation.scoring import Scoring
 from ecv_core.library.settings import settings_of_rule
 from ecv_core.records.parameters import score_text
@@ -99,7 +100,10 @@ class _EarlySearch(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
         self.verdict_ = None
         self.sentence_ = f"All {self.n_splits_} folds of {candidate_count} candidates were run."
         if hasattr(self, "best_params_"):
-            self.sentence_ += f" The best is {self.best_params_}"
+            verb = "The best is"
+            if callable(self.refit):  # it may take any
+                verb = "Your function refit took"
+            self.sentence_ += f" {verb} {self.best_params_}"
             if hasattr(self, "best_score_"):
                 self.sentence_ += f", {score_text(self.best_score_)}"
             self.sentence_ += "."
@@ -204,7 +208,10 @@ class _EarlySearch(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
         self.cv_results_ = race.results()
         fitted_fold = race.fitted_fold()
         self.multimetric_ = fitted_fold.score_names != ["score"]
-        best_index = int(self.cv_results_[f"rank_test_{fitted_fold.deciding_score}"].argmin())
+        mean_scores = self.cv_results_[f"mean_test_{fitted_fold.deciding_score}"]
+        winner = int(self.cv_results_[f"rank_test_{fitted_fold.deciding_score}"].argmin())
+        _warn_where_lower_is_better(race.scorer.name, mean_scores[winner])
+        best_index = winner
         if callable(self.refit):  # scikit-learn lets a function choose from the results
             best_index = _checked_index(self.refit(self.cv_results_), len(race.candidates))
         # With several scores nobody is the best unless `refit` says which score decides, as in
@@ -213,9 +220,10 @@ class _EarlySearch(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
             self.best_index_ = best_index
             self.best_params_ = self.cv_results_["params"][best_index]
             if not callable(self.refit):
-                mean_scores = self.cv_results_[f"mean_test_{fitted_fold.deciding_score}"]
                 self.best_score_ = mean_scores[best_index]
-        self.sentence_ = race.sentence(best_index)
+        self.sentence_ = race.sentence(winner)
+        if best_index != winner:
+            self.sentence_ += f" Your function refit took {race.candidate_text(best_index)}."
 
 
 class EFoldSearchCV(_EarlySearch, GridSearchCV):  # type: ignore[misc]
@@ -385,6 +393,19 @@ def _seed_of(random_state: Any) -> int:
     if isinstance(random_state, Integral):
         return int(random_state)
     return int(check_random_state(random_state).randint(2**31 - 1))
+
+
+def _warn_where_lower_is_better(name: str, mean: float) -> None:
+    """Warn of a score such as 'mean_squared_error', of which a search takes the highest."""
+    metric = metric_named(name)
+    if metric is None or metric.higher_is_better or not mean > 0:
+        return
+    warnings.warn(
+        f"a search takes the highest {name}, and of that lower is better; negate it, as "
+        "make_scorer does with greater_is_better=False",
+        UserWarning,
+        stacklevel=5,
+    )
 
 
 def _checked_index(index: Any, candidate_count: int) -> int:

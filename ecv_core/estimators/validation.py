@@ -90,7 +90,9 @@ class CrossValidated(dict[str, Any]):
         several that score alike, and folds in the order of time."""
         name = f"{record.spec.algorithm}, {score_name} on {record.spec.dataset}"
         interval = interval_words(record, self.new_data)
-        self.sentence = f"{name}: {verdict(record)} {interval}.{sentence_without_score}"
+        if interval:  # there is none before a fold has a score
+            interval = f" {interval}."
+        self.sentence = f"{name}: {verdict(record)}{interval}{sentence_without_score}"
         """What was found, with its numbers."""
 
     def __repr__(self) -> str:

@@ -13,6 +13,7 @@ import warnings
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from operator import attrgetter
 from typing import Any, Protocol
 
@@ -79,10 +80,12 @@ class FoldPruner:
     """
 
     def __init__(self, *, k: int, trials: int, confidence: float = 0.95) -> None:
-        if k < 2 or trials < 2 or not 0 < confidence < 1:
+        are_whole = isinstance(k, Integral) and isinstance(trials, Integral)
+        if not are_whole or k < 2 or trials < 2 or not 0 < confidence < 1:
             raise InputError(
-                "a FoldPruner needs at least 2 folds and 2 trials and a confidence between 0 and "
-                f"1, but has k = {k}, trials = {trials}, confidence = {confidence}"
+                "a FoldPruner needs at least 2 folds and 2 trials, both whole numbers, and a "
+                f"confidence between 0 and 1, but has k = {k}, trials = {trials}, confidence = "
+                f"{confidence}"
             )
         self._k = k
         # Bonferroni: any of the other trials may be given up wrongly, at any of its folds.
@@ -100,21 +103,16 @@ class FoldPruner:
             trial: The trial that has run the fold.
             fold: Its index, 0 .. k-1.
             scores: User -> score, or a score per user, the same users in every trial; NaN for a
-                user with nothing held out.
+                user with nothing held out. The labels of a series of pandas are users.
 
         Raises:
             InputError: For a fold that cannot be, an infinite score, or no score at all.
         """
-        if not 0 <= fold < self._k:
+        if not isinstance(fold, Integral) or not 0 <= fold < self._k:
             raise InputError(
                 f"there is no fold {fold}; with k = {self._k} they are 0 to {self._k - 1}"
             )
-        if isinstance(scores, Mapping):
-            users = sorted(scores)
-            values = np.array([scores[user] for user in users], np.float64)
-        else:
-            values = np.asarray(scores, dtype=np.float64).ravel()
-            users = list(range(len(values)))
+        users, values = _users_and_values(scores)
         if np.isnan(values).all():
             raise InputError(
                 f"fold {fold} of trial {trial.number} has no score of any user or sample"
@@ -309,6 +307,29 @@ class _FoldScores:
         distances_from_mean = np.frombuffer(zlib.decompress(compressed), "<f4")
         values = packed["mean"] + distances_from_mean.astype(np.float64)
         return cls(users_digest=packed["users"], values=values, mean=packed["mean"])
+
+
+def _users_and_values(
+    scores: Mapping[Any, float] | ArrayLike,
+) -> tuple[list[Any], Floats]:
+    """The users, in an order that is the same in every trial, and the score of each.
+
+    Raises:
+        InputError: For a series of pandas in which a user is twice.
+    """
+    is_series = getattr(scores, "ndim", 0) == 1 and hasattr(scores, "to_dict")
+    if not isinstance(scores, Mapping) and not is_series:
+        values = np.asarray(scores, dtype=np.float64).ravel()
+        return list(range(len(values))), values
+    labelled_scores: Any = scores
+    score_of_user = dict(labelled_scores.items())
+    if len(score_of_user) < len(labelled_scores):
+        raise InputError("a series of scores has a user twice; give every user one score")
+    try:
+        users = sorted(score_of_user)
+    except TypeError:  # names and numbers together
+        users = sorted(score_of_user, key=str)
+    return users, np.array([score_of_user[user] for user in users], np.float64)
 
 
 def _digest(users: Sequence[Any]) -> str:

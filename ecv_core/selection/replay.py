@@ -172,7 +172,7 @@ def select_in_random_orders(
             right_orders += 1
     joules_share = None
     joules_of_all_folds = _joules_of_all_folds(contenders)
-    if joules_of_all_folds is not None:
+    if joules_of_all_folds:  # of none, or of 0 joules, there is no share
         joules_share = used_joules / orders / joules_of_all_folds
     return ResultsOverOrders(
         orders=orders,

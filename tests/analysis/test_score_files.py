@@ -338,3 +338,10 @@ def test_a_column_of_what_are_no_names_is_one_sentence(tmp_path: Path, users: ob
     parquet.write_table(pa.table(table), path)
     with pytest.raises(InputError, match=r"the column 'user' of .* has values that"):
         read_contenders(path)
+
+
+def test_a_number_too_large_to_be_squared_is_no_score(tmp_path: Path) -> None:
+    path = tmp_path / "scores.csv"
+    path.write_text("fold,knn,svd\n1,0.3,0.2\n2,0.3,-1.7976931348623157e308\n")
+    with pytest.raises(InputError, match=r"fold 2 of 'svd' has the score -1.79\S+, .* too large"):
+        read_contenders(path)

@@ -452,3 +452,20 @@ def test_what_fails_leaves_a_run_that_says_so():
     (found,) = ecv.runs()
     assert found.record.state.value == "interrupted"
     assert "where is the first sample" in found.record.error
+
+
+def test_without_any_score_the_sentence_says_so_and_no_more():
+    X, y = load_iris(return_X_y=True)
+    folds = ecv.cross_validate(
+        DummyClassifier(), X, y, cv=3, rule=ecv.Never(), scoring=lambda *_: np.nan
+    )
+    assert folds.sentence.endswith("No fold of 3 is finished. No fold has a finite score.")
+
+
+def test_a_fold_that_holds_nothing_out_has_no_score():
+    X, y = load_iris(return_X_y=True)
+    rows = np.random.default_rng(0).permutation(150)
+    splits = [(rows[:75], rows[:0]), (rows[:75], rows[75:]), (rows[75:], rows[:75])]
+    with pytest.warns(UserWarning, match="Scoring failed"):
+        folds = ecv.cross_validate(DummyClassifier(), X, y, cv=splits, rule=ecv.Never())
+    assert np.isnan(folds["test_score"]).tolist() == [True, False, False]

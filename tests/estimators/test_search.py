@@ -16,6 +16,7 @@ from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine, make_classification
 from sklearn.exceptions import DataConversionWarning, FitFailedWarning
 from sklearn.linear_model import Lasso, LogisticRegression, Ridge
+from sklearn.metrics import make_scorer, mean_squared_error
 from sklearn.model_selection import (
     GridSearchCV,
     GroupKFold,
@@ -779,3 +780,26 @@ def test_of_log_loss_it_can_be_certain_who_is_best_but_no_loss_is_said_to_be_exp
     assert "This score has no bound" in usual.fit(*CANCER).sentence_
     sure = ecv.EFoldSearchCV(GaussianNB(), {"var_smoothing": [1e-9, 1.0]}, certain=True, **settings)
     assert "This score has no bound" not in sure.fit(*CANCER).sentence_
+
+
+def test_the_verdict_is_of_the_best_whatever_a_function_refit_takes():
+    X, y = make_classification(120, n_features=6, flip_y=0.1, random_state=0)
+    grid = {"C": [0.001, 0.1, 10]}
+    search = ecv.EFoldSearchCV(LogisticRegression(), grid, cv=5)
+    best = search.fit(X, y).best_params_
+    verdict = search.sentence_
+    search.set_params(refit=lambda results: int(np.argmin(results["mean_test_score"]))).fit(X, y)
+    assert search.best_params_ == {"C": 0.001} != best
+    assert search.sentence_.startswith(f"{verdict} Your function refit took {{'C': 0.001}}, 0.")
+    search.set_params(rule="never").fit(X, y)
+    assert "refit took {'C': 0.001}" in search.sentence_
+
+
+def test_a_search_for_the_highest_error_is_warned_of():
+    X, y = load_diabetes(return_X_y=True)
+    grid = {"alpha": [0.1, 10.0]}
+    error = make_scorer(mean_squared_error)
+    with pytest.warns(UserWarning, match="the highest mean_squared_error, and of that lower"):
+        ecv.EFoldSearchCV(Ridge(), grid, cv=3, scoring=error).fit(X, y)
+    negated = make_scorer(mean_squared_error, greater_is_better=False)
+    ecv.EFoldSearchCV(Ridge(), grid, cv=3, scoring=negated).fit(X, y)  # a warning is an error here

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import optuna
+import pandas as pd
 import pytest
 from numpy.typing import NDArray
 
@@ -52,14 +53,34 @@ def test_less_can_be_better() -> None:
 def test_what_cannot_be_is_refused() -> None:
     with pytest.raises(InputError, match="trials = 1"):
         FoldPruner(k=10, trials=1)
+    with pytest.raises(InputError, match=r"k = 2\.5"):
+        FoldPruner(k=2.5, trials=5)  # type: ignore[arg-type]
     pruner = FoldPruner(k=3, trials=2)
     trial = optuna.create_study().ask()
     with pytest.raises(InputError, match="no fold 3; with k = 3"):
         pruner.report(trial, 3, [0.1])
+    with pytest.raises(InputError, match=r"no fold 1\.0"):
+        pruner.report(trial, 1.0, [0.1])  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="has a user twice"):
+        pruner.report(trial, 0, pd.Series([0.1, 0.2], index=["ann", "ann"]))
     with pytest.raises(InputError, match="has no score of any user"):
         pruner.report(trial, 0, [float("nan")])
     with pytest.raises(InputError, match="ann in fold 0 of trial 0 is -inf"):
         pruner.report(trial, 0, {"ann": -np.inf, "bob": 0.5})
+
+
+def test_the_labels_of_a_series_are_its_users() -> None:
+    study = optuna.create_study()
+    kept = []
+    for scores in (
+        {"ann": 0.1, 7: 0.9},
+        pd.Series([0.1, 0.9], index=["ann", 7]),
+        pd.Series([0.9, 0.1], index=[7, "ann"]),
+    ):
+        trial = study.ask()
+        FoldPruner(k=3, trials=3).report(trial, 0, scores)
+        kept.append(trial.user_attrs["ecv_fold_0"])
+    assert kept[0] == kept[1] == kept[2]
 
 
 K = 8

@@ -289,6 +289,11 @@ def test_the_mean_of_a_winner_among_equals_is_corrected_for_having_been_picked()
     assert abs(lucky - corrected) < lucky / 2  # and most of it is known
 
 
+def test_of_no_joules_there_is_no_share() -> None:
+    some = [replace(contender, joules=np.zeros(10)) for contender in made([0.5, 0.2])]
+    assert select_in_random_orders(some, Terms(k=10), orders=2).joules_share is None
+
+
 def test_over_orders_counts_right_winners_folds_and_joules() -> None:
     some = made([0.9, 0.5, 0.1], spread=0.01)
     over = select_in_random_orders(some, Terms(k=10), orders=50)
