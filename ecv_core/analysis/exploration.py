@@ -98,12 +98,14 @@ def fixed_stops(
     """The baseline: the exact outcome of always using e folds; one row per e, from 1 to k."""
     subsets = FoldSubsets(scores.folds)
     lattice = subsets.lattice
-    # Rows are sets of folds, and columns are e. The first e folds of an order are each set of e
-    # folds with the same probability. A level is the slice of the rows of these sets.
+    # Rows are sets of folds, and columns are the numbers of folds after which orders stop. The
+    # first n folds of an order are each set of n folds with the same probability. A level is the
+    # slice of the rows of these sets.
     stop_probabilities = np.zeros((len(lattice.masks), subsets.k))
-    for e in range(1, subsets.k + 1):
-        level = lattice.levels[e]
-        stop_probabilities[level, e - 1] = 1 / (level.stop - level.start)
+    for n in range(1, subsets.k + 1):
+        level = lattice.levels[n]
+        sets_of_n_folds = level.stop - level.start
+        stop_probabilities[level, n - 1] = 1 / sets_of_n_folds
     half_widths = subsets.half_widths(confidence)
     measures = exact.SetMeasures(subsets, half_widths, scores.costs, within_percent)
     return measures.curve(np.arange(1.0, subsets.k + 1), stop_probabilities)

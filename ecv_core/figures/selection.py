@@ -54,12 +54,11 @@ def axis_range(lanes: pd.DataFrame) -> Span:
     distances = last_step.loc[last_step["state"] != "leader", "behind"].dropna()
     if distances.empty:  # where nobody is behind the leader, the axis may have any length
         return -10.0, 30.0
-    # The axis reaches as far as three of four contenders, with room for their intervals, and so far
-    # that the nearest one is in its first half. To the left of the leader, at 0, it has a third of
-    # that.
-    usual = 1.35 * float(distances.quantile(0.75, interpolation="lower"))
-    nearest = 2.5 * float(distances.min())
-    right_end = max(usual, nearest, 1.0)
+    # The leader is at 0. The axis has room for three of four contenders with their intervals, and
+    # for the nearest one in its first half.
+    end_for_most = 1.35 * float(distances.quantile(0.75, interpolation="lower"))
+    end_for_nearest = 2.5 * float(distances.min())
+    right_end = max(end_for_most, end_for_nearest, 1.0)
     return -0.35 * right_end, right_end
 
 

@@ -406,7 +406,7 @@ def _ratios_of_others(
         fold_variances: s2 of each, the variance of its folds' differences.
         fold_freedom: Degrees of freedom of that variance.
     """
-    # A ratio is by how much folds multiply the variance that users show.
+    # A ratio says by how much folds multiply the variance that users show.
     usable = (fold_freedom > 0) & (user_variances > 0)  # It is False for NaN.
     with np.errstate(invalid="ignore", divide="ignore"):
         ratios = np.where(usable, fold_variances / user_variances, 0.0)
@@ -417,8 +417,8 @@ def _ratios_of_others(
     # Differences to one contender are correlated, so that the mean of their ratios varies more than
     # if each stood for itself.
     covariances = _covariances_of_weighted_ratios(weights)
-    # All covariances are summed, less those in the contender's own row and column. These have its
-    # element of the diagonal in common, which is its weight: taken off twice, it is added once.
+    # The contender's own row and column are taken off the sum of all covariances. This takes its
+    # element of the diagonal, which is its weight, off twice, so it is added once.
     variance_of_all = covariances.sum(axis=(-2, -1))[..., None]
     variance_of_others = variance_of_all - 2 * covariances.sum(axis=-1) + weights
     with np.errstate(invalid="ignore", divide="ignore"):

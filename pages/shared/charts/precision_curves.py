@@ -27,9 +27,9 @@ def user_rule_curves(system: Scores, within_percent: float) -> dict[str, Curve]:
     curves = curves_of_run(system, within_percent=within_percent)
     if len(curves) == len(rules):
         return curves
-    # A curve of one of these rules is missing where the system has come without its users' scores.
-    # They are read, and all curves worked out of them, which takes seconds, so that Streamlit keeps
-    # the curves. The key has all rules, as a rule that is registered later has a curve of its own.
+    # A curve is missing if the system has come without its users' scores. They are read now, and
+    # all curves worked out, which takes seconds. So Streamlit keeps the curves under a key, which
+    # names all rules: a rule that is registered later needs a curve too.
     return _worked_out_curves(
         store().url, system.fingerprint, tuple(RULES), within_percent, system.run_id
     )
