@@ -22,7 +22,9 @@ def run() -> int:
             "Python: .venv/bin/python -m ecv_core"
         )
         print(f"error: {sentence}", file=sys.stderr)
-        return 1
+        from ecv_core.cli import code_of_failure
+
+        return code_of_failure(sys.argv[1:])
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import os
 import re
 import signal
 import sys
+import traceback
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr
 from importlib import import_module
@@ -93,7 +94,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     `gate` has 1 and 3 for what it says of a candidate, and 2 for every error.
     """
     words = _words_after_program(arguments)
-    code_of_failure = _code_of_failure(words)
+    failure_code = code_of_failure(words)
     # Pydantic would look for plug-ins of its own in every package that is installed.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     replace_closed_streams()
@@ -113,7 +114,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 gc.enable()
             return _carry_out(options)
     except RunError as error:
-        return _complain(error, code_of_failure)
+        return _complain(error, failure_code)
     except EcvError as error:
         return _complain(error, BAD_INPUT)
     except (KeyboardInterrupt, Terminated):
@@ -127,13 +128,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         discard_stdout()
         return OK
     except OSError as error:
-        if error.errno == errno.ENAMETOOLONG:
-            name = str(error.filename)[:100]
-            return _complain(f"{name}... is too long for a file name", BAD_INPUT)
-        if error.errno == errno.ENOSPC and error.filename is None:
-            discard_stdout()
-            return _complain(f"the output cannot be written: {error.strerror}", code_of_failure)
-        raise
+        return _complain_of_file(error, failure_code)
+    except Exception as error:  # noqa: BLE001  it is raised again, or shown in full
+        return _end_unforeseen(error, failure_code)
 
 
 def _words_after_program(arguments: Sequence[str] | None) -> list[str]:
@@ -143,7 +140,45 @@ def _words_after_program(arguments: Sequence[str] | None) -> list[str]:
     return list(arguments)
 
 
-def _code_of_failure(words: Sequence[str]) -> int:
+_WAYS_OUT = {
+    errno.ENOSPC: "free some disk space",
+    errno.EDQUOT: "free some of the space that you may use there",
+    errno.EIO: "see whether the disk is sound, or choose another one",
+    errno.EROFS: "choose a folder that can be written to",
+    errno.EACCES: "choose a folder that you may write to",
+    errno.EPERM: "choose a folder that you may write to",
+}
+"""By the number of an error of a file."""
+
+
+def _complain_of_file(error: OSError, failure_code: int) -> int:
+    """Say which file cannot be used, and the way out; gives the exit code."""
+    if error.errno == errno.ENAMETOOLONG:
+        name = str(error.filename)[:100]
+        return _complain(f"{name}... is too long for a file name", BAD_INPUT)
+    if error.errno not in _WAYS_OUT:
+        return _end_unforeseen(error, failure_code)
+    what = f"{error.filename} cannot be used"
+    if error.filename is None:
+        discard_stdout()
+        what = "the output cannot be written"
+    return _complain(f"{what}: {error.strerror}; {_WAYS_OUT[error.errno]}", failure_code)
+
+
+def _end_unforeseen(error: Exception, failure_code: int) -> int:
+    """Let Python show an error that nobody foresaw, and end with 1.
+
+    Returns:
+        The exit code of a command whose 1 has a meaning; the error is shown here then.
+    """
+    # A missing package has its sentence in `__main__`.
+    if failure_code == FAILED or isinstance(error, ModuleNotFoundError):
+        raise error
+    traceback.print_exception(error)
+    return failure_code
+
+
+def code_of_failure(words: Sequence[str]) -> int:
     """The exit code where a command fails for another reason than bad input."""
     if words[:1] == ["gate"]:
         # The command gate ends with 1 if the candidate is worse, so its errors have another code.
@@ -396,11 +431,12 @@ def write_json(document: dict[str, Any], target: str | None, option: str = "--js
     if target == "-":
         _print_answer(text)
         return
-    from ecv_core.store.outputs import write_output
+    from ecv_core.store.outputs import WAY_OUT_OF_FILE, write_output
 
     try:
         write_output(Path(target), text + "\n")
     except OSError as error:
         raise RunError(
-            f"{option} {target} cannot be written: {error.strerror}; everything else is kept"
+            f"{option} {target} cannot be written: {error.strerror}; everything else is kept: "
+            f"{WAY_OUT_OF_FILE}"
         ) from None

@@ -30,6 +30,7 @@ from ecv_core.cli.options import (
     warning_of_failed_saves,
 )
 from ecv_core.cli.select_command import add_selection_options, shared_settings
+from ecv_core.cli.terminal import discard_stdout
 from ecv_core.figures.words import counted, metric_label
 from ecv_core.jobs.plan_runs import Callbacks
 from ecv_core.jobs.plans import study as studies
@@ -163,7 +164,11 @@ def _compute_study(store: Store, cells: Sequence[Cell], options: argparse.Namesp
             if cell.run.state is RunState.FINISHED:
                 # A run that was recorded has a file, which is named. Any other run is only in the
                 # database, so its result is shown.
-                tqdm.write(f"{cell.path or _result_line(cell.run)}", file=sys.stdout)
+                try:
+                    tqdm.write(f"{cell.path or _result_line(cell.run)}", file=sys.stdout)
+                except BrokenPipeError:
+                    # Whoever reads the output has seen enough. The other runs go on.
+                    discard_stdout()
             else:
                 failures.append(f"{_name(cell.spec)}: {cell.run.error or cell.run.state}")
 

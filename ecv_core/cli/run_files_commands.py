@@ -16,7 +16,7 @@ from ecv_core.store.document import run_document
 from ecv_core.store.imports import import_run, read_run
 from ecv_core.store.listing import RunList
 from ecv_core.store.lookup import find_run
-from ecv_core.store.outputs import check_folder
+from ecv_core.store.outputs import WAY_OUT_OF_FILE, check_folder
 from ecv_core.store.rescue import back_up
 from ecv_core.store.results import Results
 from ecv_core.store.store import Store, open_store
@@ -124,7 +124,7 @@ def report_command(options: argparse.Namespace) -> None:
     try:
         library.report(subject, path)
     except OSError as error:
-        raise RunError(f"{path} cannot be written: {error.strerror}") from None
+        raise RunError(f"{path} cannot be written: {error.strerror}; {WAY_OUT_OF_FILE}") from None
     print(f"{path}: {words}")
 
 

@@ -16,15 +16,17 @@ from ecv_core.untrusted.texts import blank_hidden_characters
 def visible_on_terminals() -> Iterator[None]:
     """Write no control character to stdout or stderr where it is a terminal; files get every sign.
 
-    A return to the beginning of the line stays on stderr, where progress bars need it.
+    A return to the beginning of the line stays on stderr, where progress bars need it. What cannot
+    be written to stderr is lost: it only tells of a run, which is worth more.
     """
     with ExitStack() as until_the_end:
         if sys.stdout.isatty():
             stdout = _VisibleText(sys.stdout)
             until_the_end.enter_context(redirect_stdout(stdout))
-        if sys.stderr.isatty():
+        stderr: _Stream = sys.stderr
+        if stderr.isatty():
             stderr = _VisibleText(sys.stderr, kept="\r")
-            until_the_end.enter_context(redirect_stderr(stderr))
+        until_the_end.enter_context(redirect_stderr(_DispensableText(stderr)))
         yield
 
 
@@ -53,8 +55,13 @@ def _open_to_nowhere(descriptor: int) -> TextIO:
 
 def discard_stdout() -> None:
     """Let what stdout has kept back go nowhere, so that Python ends without an error."""
+    _discard(sys.stdout)
+
+
+def _discard(stream: _Stream) -> None:
+    """Let what a stream has kept back, and whatever comes after it, go nowhere."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
+    os.dup2(nowhere, stream.fileno())
     os.close(nowhere)
 
 
@@ -88,6 +95,32 @@ def escape_what_stdout_lacks() -> None:
         sys.stdout.reconfigure(errors="backslashreplace")
 
 
+class _DispensableText(io.TextIOBase):
+    """Writes to a stream until that cannot be written to, as where its reader is gone."""
+
+    def __init__(self, stream: _Stream) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        try:
+            self._stream.write(text)
+        except OSError:
+            _discard(self._stream)
+        return len(text)
+
+    def flush(self) -> None:
+        try:
+            self._stream.flush()
+        except OSError:
+            _discard(self._stream)
+
+    def isatty(self) -> bool:
+        return self._stream.isatty()
+
+    def fileno(self) -> int:
+        return self._stream.fileno()
+
+
 class _VisibleText(io.TextIOBase):
     """Writes on a terminal what can be seen.
 
@@ -113,3 +146,7 @@ class _VisibleText(io.TextIOBase):
 
     def fileno(self) -> int:
         return self._terminal.fileno()
+
+
+_Stream = TextIO | _VisibleText
+"""What this program writes to."""

@@ -129,6 +129,9 @@ def way_out(error: BaseException | str) -> str:
         return "move the damaged file away, or set ECV_DATABASE_URL to another"
     if "full" in text:
         return "free some disk space"
+    if "disk i/o error" in text:
+        # SQLite also says this where the quota is used up, or a full disk has no room beside it.
+        return "free some disk space, or set ECV_DATABASE_URL to a database on another disk"
     if "readonly" in text or "read-only" in text or "unable to open" in text:
         return "make it writable, or set ECV_DATABASE_URL to a place you can write to"
     if "locked" in text:

@@ -11,6 +11,8 @@ from ecv_core.untrusted.files import content_of, replacing
 _COMPANIONS = ("-wal", "-shm", "-journal")
 """Endings of what SQLite keeps beside a database; committed rows may be in nothing else."""
 _BEGINNING = b"SQLite format 3\0"
+WAY_OUT_OF_FILE = "free some space, or choose another folder"
+"""What to do where a file cannot be written."""
 
 
 def write_output(path: Path, content: str | bytes) -> None:
@@ -41,7 +43,7 @@ def write_result(path: Path, content: str | bytes) -> None:
     try:
         write_output(path, content)
     except OSError as error:
-        raise RunError(f"{path} cannot be written: {error.strerror}") from None
+        raise RunError(f"{path} cannot be written: {error.strerror}; {WAY_OUT_OF_FILE}") from None
 
 
 def check_folder(path: Path, *, option: str = "") -> None:

@@ -25,7 +25,7 @@ from ecv_core.store.engine import (
     way_out,
     without_password,
 )
-from ecv_core.store.outputs import check_output, database_files
+from ecv_core.store.outputs import WAY_OUT_OF_FILE, check_output, database_files
 from ecv_core.store.rows import fold_row, run_row, user_scores_row
 from ecv_core.store.schema import folds, runs, user_scores, wait_for_others
 from ecv_core.store.store import Store
@@ -63,9 +63,12 @@ def back_up(store: Store, path: Path) -> int:
             with closing(sqlite3.connect(unfinished_file)) as copy:
                 (run_count,) = copy.execute("SELECT count(*) FROM runs").fetchone()
                 return int(run_count)
-    except (OSError, sqlite3.Error) as error:
-        cause = getattr(error, "strerror", None) or error
-        raise StoreError(f"the copy {path} cannot be written: {cause}; {way_out(error)}") from None
+    except OSError as error:
+        raise StoreError(
+            f"the copy {path} cannot be written: {error.strerror}; {WAY_OUT_OF_FILE}"
+        ) from None
+    except sqlite3.Error as error:
+        raise StoreError(f"the copy {path} cannot be written: {error}; {way_out(error)}") from None
 
 
 QUICK_BYTES = 256_000_000

@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import errno
 import os
 import shutil
 import subprocess
@@ -11,6 +12,7 @@ from importlib import import_module
 import pytest
 
 from ecv_core import cli
+from ecv_core.__main__ import run
 
 
 def test_a_command_that_nearly_is_one_is_asked_for(capsys):
@@ -87,7 +89,11 @@ def test_help_is_whole_sentences(name):
         (">&-", 0, ""),
         ("2>&-", 0, ""),
         (">&- 2>&-", 0, ""),
-        ("> /dev/full", 1, "error: the output cannot be written: No space left on device\n"),
+        (
+            "> /dev/full",
+            1,
+            "error: the output cannot be written: No space left on device; free some disk space\n",
+        ),
     ],
 )
 def test_a_stream_that_is_closed_or_full_is_no_traceback(buffering, redirection, code, words):
@@ -99,9 +105,50 @@ def test_a_stream_that_is_closed_or_full_is_no_traceback(buffering, redirection,
     assert (ended.returncode, ended.stderr) == (code, words)
 
 
+@pytest.mark.parametrize(
+    ("words", "code"), [("run synthetic popular -k 2 --rule never --no-energy", 0), ("gate x y", 2)]
+)
+def test_nothing_fails_where_stderr_cannot_be_written(words, code):
+    """A run failed there after its first fold, and `gate` said that the candidate was worse."""
+    shell = f"{sys.executable} -m ecv_core {words} 2> /dev/full"
+    ended = subprocess.run(["bash", "-c", shell], check=False, capture_output=True)
+    assert ended.returncode == code
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (OSError(errno.EDQUOT, "Disk quota exceeded", "f.csv"), "error: f.csv cannot be used: "),
+        (OSError(errno.EIO, "Input/output error", "f.csv"), "error: f.csv cannot be used: "),
+        (PermissionError(errno.EACCES, "Permission denied", "f"), "error: f cannot be used: "),
+        (ZeroDivisionError("a bug"), "Traceback "),
+    ],
+)
+def test_no_error_of_a_gate_says_that_the_candidate_is_worse(error, words, monkeypatch, capsys):
+    def fail(_options):
+        raise error
+
+    monkeypatch.setattr(cli, "parse", lambda _: argparse.Namespace(command=fail, quiet=False))
+    assert cli.main(["gate", "a", "b"]) == 2
+    assert capsys.readouterr().err.startswith(words)
+    if isinstance(error, OSError):
+        assert cli.main(["run"]) == 1
+
+
+def test_a_missing_package_says_not_that_the_candidate_is_worse(monkeypatch, capsys):
+    def fail(_):
+        raise ModuleNotFoundError("No module named 'scipy'", name="scipy")
+
+    monkeypatch.setattr(cli, "parse", fail)
+    for command, code in [("gate", 2), ("run", 1)]:
+        monkeypatch.setattr(sys, "argv", ["ecv", command])
+        assert run() == code
+
+
 FAILS_AFTER_ITS_OUTPUT = """
 import argparse, sys
 from ecv_core import cli
+from ecv_core.__main__ import run
 from ecv_core.records.errors import RunError
 
 def command(options):
