@@ -95,6 +95,8 @@ def drive(
         finally:
             drive_of_plan.cancel_submitted_tasks()
         plan_runs.end(RunState.INTERRUPTED)
+        if not gives_way:
+            plan_runs.leave_queue()
         plan_runs.check_stored()
 
 

@@ -447,6 +447,14 @@ class PlanRuns:
         for run_id in self._ids_of(specs) & self._running_ids:
             self._end(run_id, state, error)
 
+    def leave_queue(self) -> None:
+        """End the runs that wait still for this plan, which is done and needs none of their folds.
+
+        A selection goes on by one of its runs, which waits then though another one is needed.
+        """
+        for run_id in self._initially_queued_ids:
+            self.store.leave_queue(run_id, RunState.FINISHED, owner=self.owner)
+
     def check_stored(self) -> None:
         """Check that every fold that was computed here can be read from the database.
 
@@ -605,6 +613,7 @@ def keep_reported_fold(
     *,
     owner: str = "",
     rule: StoppingRule | None = None,
+    trouble: Callable[[str | None], object] | None = None,
 ) -> None:
     """Commit a fold that other code has computed, and finish its run if it needs no more.
 
@@ -614,11 +623,12 @@ def keep_reported_fold(
         result: The fold.
         owner: Who has the run; by default this process.
         rule: As of `PlanRuns`.
+        trouble: As of `Callbacks`; without it a fold that cannot be saved at once is an error.
 
     Raises:
-        RunError: Where the fold cannot be saved at once.
+        RunError: Where the fold cannot be saved.
     """
-    callbacks = Callbacks(trouble=raise_unsaved_fold)
+    callbacks = Callbacks(trouble=trouble or _raise_unsaved_fold)
     plan_runs = PlanRuns(store, runs=[run], owner=owner, rule=rule, callbacks=callbacks)
     task = FoldTask(specs=(run.spec,), fold=result.fold)
     plan_runs.commit(task, spec_index=0, result=result)
@@ -626,7 +636,7 @@ def keep_reported_fold(
     plan_runs.finish_if_no_fold_is_missing(run.run_id)
 
 
-def raise_unsaved_fold(sentence: str | None) -> None:
+def _raise_unsaved_fold(sentence: str | None) -> None:
     """As `Callbacks.trouble`, where a fold that cannot be saved at once is not waited for."""
     if sentence:
         raise RunError(f"the fold could not be saved: {sentence}; report it again")

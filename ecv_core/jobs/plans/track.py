@@ -29,6 +29,7 @@ from ecv_core.store.ownership import (
     expire_leases,
     leases,
     one_at_a_time,
+    owner_of,
     take_fold,
     time_fold_from_now,
 )
@@ -74,8 +75,13 @@ def begin_or_go_on(store: Store, spec: RunSpec, *, owner: str, resume: bool = Tr
     newest = None
     if resume:
         newest = _newest_run(store, spec)
+    if newest is not None and _is_left_behind(store, newest, owner):
+        store.finish(newest.run_id, RunState.INTERRUPTED, error=LEFT, owner=owner)
+        newest = store.run(newest.run_id)
     if newest is not None and newest.state.active:
         _check_not_running_elsewhere(newest, owner)
+        # It waits still where a program ended between having made it and starting it.
+        store.start(newest.run_id, owner=owner)
         return newest.run_id
     if newest is not None and newest.can_go_on(full=spec.full):
         return go_on(store, newest, owner=owner, full=spec.full)
@@ -90,6 +96,14 @@ def _newest_run(store: Store, spec: RunSpec) -> RunRecord | None:
             interrupt_run_if_abandoned(store, run.run_id)
             return store.run(run.run_id)
     return None
+
+
+def _is_left_behind(store: Store, run: RunRecord, owner: str) -> bool:
+    """Whether this very program has left its loop over a run, and could not say so.
+
+    The database was away then. A loop that still went on has been closed by now.
+    """
+    return owner != OUTSIDE and run.state.active and owner_of(store, run.run_id) == owner
 
 
 def _check_not_running_elsewhere(run: RunRecord, owner: str) -> None:
@@ -276,7 +290,7 @@ def tell(
 
     _check_amount("seconds", seconds)
     _check_amount("joules", joules)
-    run = _tracked_run(store, run_id)
+    run = _finish_if_no_fold_is_missing(store, _tracked_run(store, run_id))
     lease = _lease_of_missing_fold(store, run_id, index)
     told_at = datetime.now(UTC)
     measured = measure(TrackedFold(run.spec, index), reported)

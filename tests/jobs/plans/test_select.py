@@ -15,8 +15,8 @@ from ecv_core.cli import main
 from ecv_core.fold.spec import make_spec
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.executors import Here, Results
-from ecv_core.jobs.manager import RunManager
-from ecv_core.jobs.plan_runs import PlanRuns
+from ecv_core.jobs.manager import RunManager, plan_of
+from ecv_core.jobs.plan_runs import Callbacks, PlanRuns
 from ecv_core.jobs.plans.run import RunPlan
 from ecv_core.jobs.plans.select import (
     SelectionState,
@@ -530,3 +530,15 @@ def test_bad_contenders_are_one_line(
     error = capsys.readouterr().err
     assert said in error
     assert error.count("\n") == 1
+
+
+def test_a_run_by_which_a_selection_goes_on_waits_no_longer_once_that_is_decided(
+    store: Store,
+) -> None:
+    """As `ecv resume` does: its program was killed after its fold, before it could say so."""
+    go(store, begin(store, specs("popular", "ease"), TERMS))
+    popular = next(run for run in store.runs() if run.spec.algorithm == "popular")
+    assert store.requeue(popular.run_id, popular.spec, owner=this_process())
+    plan, plan_runs = plan_of(store, store.run(popular.run_id), Callbacks())
+    drive(plan, plan_runs, Here(computing(apart)))
+    assert {run.state for run in store.runs()} == {RunState.FINISHED}

@@ -25,6 +25,7 @@ from ecv_core.records.run import RunState
 from ecv_core.store.ownership import owner_of
 from ecv_core.store.rows import OUTSIDE
 from ecv_core.store.store import open_store
+from tests.fake_folds import fold_result
 from tests.jobs.tracking.conftest import no_meter, tiny  # noqa: F401  fixtures
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -411,3 +412,20 @@ def test_a_loop_that_was_killed_goes_on_with_commands(ecv_command):
     assert "was cut off (interrupted); the command track" in err
     assert ecv_command(*TRACK)[1] == run_id
     assert json.loads(ecv_command("ask", run_id, "--json")[1])["fold"] == 1
+
+
+def test_a_track_that_was_killed_before_it_had_started_its_run_starts_it(ecv_command, run_id):
+    store = open_store()
+    store.finish(run_id, RunState.INTERRUPTED)
+    store.requeue(run_id, store.run(run_id).spec, owner=OUTSIDE)
+    assert ecv_command(*TRACK)[1] == run_id
+    assert store.run(run_id).state is RunState.RUNNING
+
+
+def test_a_tell_that_is_repeated_finishes_a_run_with_all_its_folds(ecv_command, run_id):
+    """The first one was cut off between the last fold and the end of the run."""
+    store = open_store()
+    for fold in range(7):
+        store.add_fold(run_id, fold_result(fold, 0.3), stopped_at=None)
+    assert ecv_command("tell", run_id, 6, "--score", 0.3)[0] == 2
+    assert store.run(run_id).state is RunState.FINISHED
