@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -32,7 +33,7 @@ from ecv_core.figures.words import interval_words, verdict
 from ecv_core.jobs.heartbeat import signs_of_life
 from ecv_core.jobs.machine import machine_for
 from ecv_core.jobs.plan import FoldTask
-from ecv_core.jobs.plan_runs import Callbacks, PlanRuns, raise_unsaved_fold
+from ecv_core.jobs.plan_runs import Callbacks, PlanRuns, SaveAttempts
 from ecv_core.library.run import Run
 from ecv_core.library.settings import settings_of_rule
 from ecv_core.records.errors import Cancelled
@@ -50,10 +51,13 @@ from ecv_core.records.spec import RunSpec
 from ecv_core.splits import IMPORTED
 from ecv_core.stopping import StoppingRule, record_of
 from ecv_core.stopping.odd_folds import doubt_about_folds
+from ecv_core.store.engine import waiting_for_database
 from ecv_core.store.new_data import mean_on_new_data
 from ecv_core.store.ownership import this_process
 from ecv_core.store.results import Results
 from ecv_core.store.store import open_store
+
+log = logging.getLogger(__name__)
 
 TOLERANCE = 0.01
 """Of the rule where nobody gives one: the mean of all folds is known to within 1 %."""
@@ -581,9 +585,7 @@ class _InDatabase:
         self._store = open_store()
         self._id = self._store.create([spec], owner=this_process())[0]
         self._store.start(self._id, owner=this_process())
-        # A dashboard waits until it can save a fold, and shows that it waits. Nobody would see that
-        # here, so a fold that cannot be saved is an error at once.
-        callbacks = Callbacks(trouble=raise_unsaved_fold)
+        callbacks = Callbacks(trouble=SaveAttempts(log.warning))
         self._plan_runs = PlanRuns(self._store, runs=[self.record], callbacks=callbacks)
 
     @property
@@ -622,7 +624,8 @@ def _open_run(
         return
     run = _InDatabase(spec)
     try:
-        with signs_of_life(open_store()):
+        # A database that is away for a moment loses no fold.
+        with signs_of_life(open_store()), waiting_for_database(SaveAttempts(log.warning)):
             yield run
     except BaseException as error:
         run.end(RunState.INTERRUPTED, str(error)[:500] or type(error).__name__)

@@ -49,6 +49,7 @@ from ecv_core.selection.tuning.spaces import Sampler
 from ecv_core.splits import Strategy, check_exchangeable, register_split
 from ecv_core.splits.strategies import SplitFunction
 from ecv_core.stopping import NEVER_STOPS, StoppingRule, TakesCheapModels
+from ecv_core.store.engine import waiting_for_database
 from ecv_core.store.ownership import this_process
 from ecv_core.store.plans import STUDY, PlannedRun, keep_plan
 from ecv_core.store.results import Results, cheap_models_of
@@ -216,7 +217,11 @@ def _workplace(
     """
     with closing(executor_for(on, in_memory=in_memory)) as executor:
         if keep:
-            yield open_store(), executor
+            store = open_store()
+            # Before the first fold and after the last one, too, a database that is away for a
+            # moment ends nothing.
+            with waiting_for_database(SaveAttempts(log.warning)):
+                yield store, executor
             return
         with tempfile.TemporaryDirectory(prefix="ecv-") as folder:
             yield open_store(f"sqlite:///{folder}/run.sqlite"), executor

@@ -19,7 +19,7 @@ from ecv_core.fold.costs import FoldClock
 from ecv_core.jobs.heartbeat import signs_of_life
 from ecv_core.jobs.machine import machine_for
 from ecv_core.jobs.plan import next_fold
-from ecv_core.jobs.plan_runs import keep_reported_fold
+from ecv_core.jobs.plan_runs import SaveAttempts, keep_reported_fold
 from ecv_core.jobs.plans.track import CANCELLED, LEFT, begin_or_go_on, go_on
 from ecv_core.jobs.reported_scores import measure
 from ecv_core.jobs.tracked_fold import TrackedFold
@@ -31,6 +31,7 @@ from ecv_core.records.errors import Cancelled, InputError, RunError, StoreError
 from ecv_core.records.run import FoldResult, RunRecord, RunState
 from ecv_core.records.spec import RunSpec
 from ecv_core.stopping import StoppingRule
+from ecv_core.store.engine import waiting_for_database
 from ecv_core.store.ownership import this_process
 from ecv_core.store.store import Store, open_store
 
@@ -200,8 +201,11 @@ class Tracked:
         """Commit a fold, and end the run if its rule says stop or all folds are in."""
         # A fold is reported only in the body of a loop, which has made the run as it began.
         assert self._run_id is not None
-        run = self._store.run(self._run_id)
-        keep_reported_fold(self._store, run, result, rule=self._rule)
+        # Nobody else has the fold, so that it waits for a database that is away.
+        attempts = SaveAttempts(log.warning)
+        with waiting_for_database(attempts):
+            run = self._store.run(self._run_id)
+            keep_reported_fold(self._store, run, result, rule=self._rule, trouble=attempts)
 
     def close(self) -> None:
         """End the loop where it is, if there is one; the same `track` goes on there."""
@@ -226,19 +230,36 @@ class Tracked:
             run_id = self._begin()
             with signs_of_life(self._store):
                 while True:
-                    run = self._store.run(run_id)
-                    if run.state is RunState.FINISHED:
-                        return
-                    self._raise_if_ended_by_others(run)
-                    index = next_fold(run)
+                    # Only this look waits for a database that is away. The caller's own code,
+                    # which runs at the `yield`, is to find it as ever.
+                    with waiting_for_database(SaveAttempts(log.warning)):
+                        index = self._next_fold(run_id)
                     if index is None:
-                        self._store.finish(run_id, RunState.FINISHED, owner=this_process())
                         return
                     with self._measure_fold(run_id, index) as fold:
                         yield fold
         finally:
             self._loop = _no_loop
-            self._mark_interrupted()
+            try:
+                self._mark_interrupted()
+            except StoreError as error:
+                # Whoever goes on with the run sees that nobody has it any more.
+                log.warning("nobody was told that the loop has ended: %s", error)
+
+    def _next_fold(self, run_id: str) -> int | None:
+        """The fold that is to be computed next; None where there is none, and the run is finished.
+
+        Raises:
+            Cancelled: And RunError, as of `_raise_if_ended_by_others`.
+        """
+        run = self._store.run(run_id)
+        if run.state is RunState.FINISHED:
+            return None
+        self._raise_if_ended_by_others(run)
+        index = next_fold(run)
+        if index is None:
+            self._store.finish(run_id, RunState.FINISHED, owner=this_process())
+        return index
 
     def _begin(self) -> str:
         if self._run_id is None:

@@ -305,6 +305,7 @@ class Store:
         """Ask for other folds of a running run, if its owner still has it."""
         self.write(_in_state(run_id, RunState.RUNNING, owner).values(spec=spec.to_json()))
 
+    @repeatable
     def finish(
         self, run_id: str, state: RunState, *, error: str | None = None, owner: str | None = None
     ) -> None:
@@ -382,6 +383,7 @@ class Store:
             connection.execute(change.values(stopped_at=stopped_at))
             return True
 
+    @repeatable
     def set_progress(
         self, run_id: str, fold: int, phase: str, step: int, steps: int, *, starts_now: bool = False
     ) -> None:

@@ -8,15 +8,19 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 
+import numpy as np
 import pytest
 import sqlalchemy as sa
+from sklearn.linear_model import LinearRegression
 from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 from sqlalchemy.pool import PoolProxiedConnection
 
 import ecv_core as ecv
 from ecv_core import cli
+from ecv_core.fold.spec import make_spec
 from ecv_core.jobs import plan_runs
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.executors import Here
@@ -24,6 +28,7 @@ from ecv_core.jobs.heartbeat import interrupt_abandoned_runs
 from ecv_core.jobs.manager import RunManager
 from ecv_core.jobs.plan_runs import Callbacks, PlanRuns, SaveAttempts
 from ecv_core.jobs.plans.run import RunPlan
+from ecv_core.jobs.plans.track import begin_or_go_on
 from ecv_core.records.errors import RunError, StoreError
 from ecv_core.records.run import FoldResult, RunRecord, RunState
 from ecv_core.records.spec import RunSpec
@@ -196,6 +201,53 @@ def test_a_program_that_evaluates_waits_as_a_command_does(
     run = ecv.evaluate("synthetic", "popular", rule="never", k=3, no_energy=True, on_fold=on_fold)
     away.thread.join()
     assert len(run.scores) == 3
+
+
+@pytest.mark.slow
+def test_a_loop_of_ones_own_waits_as_a_command_does(
+    server: PostgresServer, again_soon: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody but the loop has a fold that it reports while the server is away."""
+    monkeypatch.setenv("ECV_DATABASE_URL", server.database())
+    away = GoesAway(server, seconds=1.0)
+    tracked = ecv.track("mine", dataset="synthetic", k=3, metric="ndcg", rule="never")
+    for fold in tracked:
+        if fold.index == 1:
+            away(SPEC, 1)
+        tracked.report(SCORES[fold.index])
+    away.thread.join()
+    assert list(tracked.run.scores) == list(SCORES[:3])
+
+
+def test_a_loop_goes_on_that_could_not_say_that_it_was_left() -> None:
+    """The database was away then: a notebook was told that another program had the run."""
+    store = open_store()
+    spec = make_spec(dataset="synthetic", algorithm="mine", tracked=True, metric="ndcg")
+    run_id = begin_or_go_on(store, spec, owner=this_process())
+    assert begin_or_go_on(store, spec, owner=this_process()) == run_id
+    assert store.run(run_id).state is RunState.RUNNING
+
+
+@pytest.mark.slow
+def test_a_cross_validation_waits_as_a_command_does(
+    server: PostgresServer, again_soon: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ECV_DATABASE_URL", server.database())
+    away = GoesAway(server, seconds=1.0)
+    fits = count()
+
+    class Regression(LinearRegression):  # type: ignore[misc]
+        def fit(self, X: np.ndarray, y: np.ndarray) -> Regression:
+            if next(fits) == 1:
+                away(SPEC, 1)
+            return super().fit(X, y)
+
+    X = np.arange(60.0)[:, None]
+    validated = ecv.cross_validate(Regression(), X, X[:, 0] % 7, cv=3, rule="never", keep=True)
+    away.thread.join()
+    (run,) = open_store().runs()
+    assert run.state is RunState.FINISHED
+    assert [fold.score for fold in run.folds_in_order] == list(validated["test_score"])
 
 
 def wait_for(is_so: Callable[[], bool]) -> None:
