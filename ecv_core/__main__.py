@@ -24,7 +24,7 @@ def run() -> int:
         print(f"error: {sentence}", file=sys.stderr)
         from ecv_core.cli import code_of_failure
 
-        return code_of_failure(sys.argv[1:])
+        return code_of_failure()
 
 
 if __name__ == "__main__":

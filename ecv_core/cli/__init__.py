@@ -178,8 +178,9 @@ def _end_unforeseen(error: Exception, failure_code: int) -> int:
     return failure_code
 
 
-def code_of_failure(words: Sequence[str]) -> int:
+def code_of_failure(arguments: Sequence[str] | None = None) -> int:
     """The exit code where a command fails for another reason than bad input."""
+    words = _words_after_program(arguments)
     if words[:1] == ["gate"]:
         # The command gate ends with 1 if the candidate is worse, so its errors have another code.
         return BAD_INPUT
