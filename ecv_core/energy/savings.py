@@ -254,7 +254,7 @@ def _saving(
     least_costs: Sequence[float],
     most_costs: Sequence[float],
     k: int,
-    stopped_at: int | None,
+    folds_not_saved: int | None,
 ) -> _Saving:
     """What a stop saved of the costs of folds.
 
@@ -263,21 +263,21 @@ def _saving(
         least_costs: The least that each of these folds may have cost.
         most_costs: The most.
         k: Folds of the whole cross-validation.
-        stopped_at: Folds used; None while there is no stop.
+        folds_not_saved: How many of the first folds count as used; None while there is no stop.
     """
-    if not costs or stopped_at is None:
+    if not costs or folds_not_saved is None:
         return _Saving()
-    # Folds that were used save nothing, even where their costs are not there.
-    missing_folds = k - max(len(costs), stopped_at)
+    # A fold that was used is not missing, even if its costs are not there.
+    missing_folds = k - max(len(costs), folds_not_saved)
     cost_of_missing_folds = missing_folds * cost_of_next_fold(costs)
-    # Folds that ran after the stop, to check it, are saved as well: they need not have run.
-    amount = sum(costs[stopped_at:]) + cost_of_missing_folds
-    # Each call gives the least and the most that a fold may cost. A fold costs least by the least
-    # costs of the others, and most by their most.
+    # Further folds that ran, to check the stop, need not have run, so they are saved as well.
+    amount = sum(costs[folds_not_saved:]) + cost_of_missing_folds
+    # The least that a missing fold may cost follows from the least costs of the others, and the
+    # most from their most.
     least_of_next_fold, _ = cost_range_of_next_fold(least_costs)
     _, most_of_next_fold = cost_range_of_next_fold(most_costs)
-    least = sum(least_costs[stopped_at:]) + missing_folds * least_of_next_fold
-    most = sum(most_costs[stopped_at:]) + missing_folds * most_of_next_fold
+    least = sum(least_costs[folds_not_saved:]) + missing_folds * least_of_next_fold
+    most = sum(most_costs[folds_not_saved:]) + missing_folds * most_of_next_fold
     percent = None
     cost_of_k_folds = sum(costs) + cost_of_missing_folds
     if cost_of_k_folds:

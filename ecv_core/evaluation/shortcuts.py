@@ -149,7 +149,7 @@ class LongestFirst:
         self._fold = fold
         self._n = n
         self._longest = np.sort(by_length[:longest_count])
-        """The longest items, by number."""
+        """The numbers of the longest items, which are multiplied first."""
         self._largest_other_length = lengths[by_length[longest_count:]].max(initial=0.0)
         """The length of the longest item that is not multiplied first."""
         self._unit_rounding = items.shape[0] * float(np.finfo(np.float32).eps)

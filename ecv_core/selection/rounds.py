@@ -407,15 +407,17 @@ class Selection:
         self._choose_leader(budget_is_spent=budget_is_spent)
         comparison = self._compare_with_leader()
         in_before = self.still_in
-        # Settling sets `still_in`, `folds_wanted` and `decided` anew.
+        # Both calls also set `still_in`, `folds_wanted` and `decided` anew.
         if self._terms.until == "order":
             settled = self._settle_places(comparison)
         else:
             settled = self._settle_rivals(comparison, budget_is_spent=budget_is_spent)
-        # There is at least one, for a look follows a round of folds.
+        # A turn is a fold of a contender. A look follows a round of folds, so there is one at
+        # least.
         turns = tuple(self._turns_since_look)
         self._turns_since_look = []
-        # In a round in which the leader waits for others, the newest fold is the last of theirs.
+        # The round is named by the leader's fold. If the leader waits for others, it is named by
+        # the last of their folds.
         newest_fold = turns[-1].fold
         for turn in turns:
             if turn.contender == comparison.leader:

@@ -117,15 +117,17 @@ def order_by_user(
 
 def _ranks_by_user(users: Codes, keys: Times | Counts) -> NDArray[np.int64]:
     """The rank of each interaction by its user, then its key; equal ones share a rank."""
-    # One number for each interaction sorts by user and then by key: each user has a range of `span`
-    # numbers, and the key gives the place in it.
+    # One number for each interaction sorts by user and then by key: each user has a range of
+    # numbers, and the key gives the place in this range.
     lowest_key = int(keys.min())
-    span = int(keys.max()) - lowest_key + 1
-    if span * (int(users.max()) + 1) >= 2**62:  # these numbers would overflow, so keys are ranked
+    numbers_per_user = int(keys.max()) - lowest_key + 1
+    would_overflow = numbers_per_user * (int(users.max()) + 1) >= 2**62
+    if would_overflow:
+        # The ranks of the keys are smaller numbers in the same order.
         _, keys = np.unique(keys, return_inverse=True)
         lowest_key = 0
-        span = len(keys)
-    sort_numbers = users.astype(np.int64) * span
+        numbers_per_user = len(keys)
+    sort_numbers = users.astype(np.int64) * numbers_per_user
     sort_numbers += keys
     sort_numbers -= lowest_key
     # What follows is the inverse that np.unique gives, in half of its memory.

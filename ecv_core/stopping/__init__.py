@@ -151,7 +151,7 @@ def settings_of(instance: StoppingRule) -> dict[str, Any] | None:
 def _settings_of_instance(rule: Rule, instance: StoppingRule) -> dict[str, Any]:
     """The settings of an instance of a registered class, as arguments of `fold.spec.make_spec`."""
     settings: dict[str, Any] = {"rule": rule.id}
-    # The other settings of a run that a rule may be made with, k and metric, are no rule's own.
+    # A rule may be made with k and the metric of a run too, but these are not settings of the rule.
     for name in ("confidence", "min_folds"):
         if name in rule.run_settings:
             settings[name] = getattr(instance, name)

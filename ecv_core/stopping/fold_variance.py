@@ -829,12 +829,12 @@ def _fold_means(values: Floats) -> Floats:
 def _variance_of_fold_means(values: Floats, sets: FoldsOfSets) -> Floats:
     """The variance of the fold means of each set, n-1 in the denominator; NaN for one fold."""
     fold_means = _fold_means(values)
-    # From the mean of all folds the means are small numbers, whose squares keep their digits.
+    # Distances from the mean of all folds are small numbers, whose squares keep their digits.
     centred_means = fold_means - fold_means.mean()
     sizes = sets.sum(axis=1)
     set_means = sets.astype(np.float64) @ centred_means / sizes
-    # How far every fold is from the mean of every set; shape (sets, folds). Only the folds that are
-    # in a set, where `sets` is True, count for it.
+    # Every fold has a distance from the mean of every set; the shape is (sets, folds). Only the
+    # folds in a set, for which `sets` is True, count for it.
     deviations = centred_means - set_means[:, None]
     squared_deviations = (sets * deviations**2).sum(axis=1)
     # Equal means differ by rounding, a tiny part of the largest, which is no variance.

@@ -408,15 +408,19 @@ def _check_no_headings(text: str, lines: Sequence[str], rows: Sequence[Sequence[
     first_line = lines[0].strip()
     shape = _shape(first_line)
     is_with_colon = _HEADING.fullmatch(first_line) is not None
-    headings: dict[str, int] = {}
+    number_of_heading: dict[str, int] = {}
     for number, line in enumerate(_lines_of(text), start=1):
-        heading = line.strip()
-        is_alike = _shape(heading) == shape or (is_with_colon and _HEADING.fullmatch(heading))
-        # Titles that lie one below the other are no headings.
-        if is_alike and heading not in headings and number - 1 not in headings.values():
-            headings[heading] = number
-    if len(headings) > 1:
-        (first, first_number), (second, second_number) = islice(headings.items(), 2)
+        text_of_line = line.strip()
+        is_alike = _shape(text_of_line) == shape or (
+            is_with_colon and _HEADING.fullmatch(text_of_line)
+        )
+        if not is_alike or text_of_line in number_of_heading:
+            continue
+        # Lines that follow each other are titles, and no headings of rows.
+        if number - 1 not in number_of_heading.values():
+            number_of_heading[text_of_line] = number
+    if len(number_of_heading) > 1:
+        (first, first_number), (second, second_number) = islice(number_of_heading.items(), 2)
         raise Unreadable(
             f"lines such as '{first}' in line {first_number:,} and '{second}' in line "
             f"{second_number:,} are headings of the rows below "

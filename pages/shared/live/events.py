@@ -340,8 +340,8 @@ class Events:
 
     def _end_wait_if_over(self, activity: Activity) -> Activity:
         """The look that topics are told of which may wait: this one where their wait is over."""
-        # Each page is drawn anew after every wait, so the wait is longer the more pages watch. A
-        # look that comes a little too early ends the wait as well.
+        # Each page is drawn anew after every wait, so the wait is longer the more pages watch. An
+        # activity that was read a little too early ends the wait as well.
         wait = max(_SECONDS_OF_WAIT, _SECONDS_OF_WAIT_PER_PAGE * len(self._pages))
         activity_told_last = self._activity_of_topics_that_may_wait
         if (
