@@ -21,7 +21,7 @@ from ecv_core.figures.words import (
     counted,
     duration,
     metric_label,
-    watt_hours,
+    watt_hours_in_one_unit,
 )
 from ecv_core.jobs.plans.select import terms_for
 from ecv_core.records.parameters import ParamValue, listed, percent_text, score_text
@@ -218,8 +218,11 @@ def _amounts(selection: ShownSelection) -> list[Amount]:
     if result.joules is not None and result.joules_of_all_folds:
         saved_joules = result.joules_of_all_folds - result.joules
         share = percent_text(saved_joules / result.joules_of_all_folds, ".0f")
-        saved = f"{about_word}{watt_hours(saved_joules)}, {share}"
-        amounts.append(Amount(name="energy", used=watt_hours(result.joules), saved=saved))
+        used, saved_watt_hours = watt_hours_in_one_unit(
+            (result.joules, result.joules), (saved_joules, saved_joules)
+        )
+        saved = f"{about_word}{saved_watt_hours}, {share}"
+        amounts.append(Amount(name="energy", used=used, saved=saved))
     time = _time_amount(selection, about_word)
     if time is not None:
         amounts.append(time)

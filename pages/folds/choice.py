@@ -18,7 +18,7 @@ from ecv_core.records.errors import EcvError
 from ecv_core.records.run import RunRecord, Scores
 from ecv_core.store.listing import ListedRun
 from ecv_core.store.recorded import recorded_runs
-from pages.shared.address.link import translate_address
+from pages.shared.address.link import link_warning, translate_address
 from pages.shared.base.rows import row_container
 from pages.shared.live.runs import folds_done, follow_runs
 from pages.shared.live.state import (
@@ -125,11 +125,20 @@ def _choose_own(line: DeltaGenerator, own: Sequence[ListedRun]) -> ChosenSystems
         )
         st.page_link("run/run.py", label="Start a run", icon=":material/play_circle:")
         return _NO_SYSTEMS
+    _warn_of_missing_runs(own)
     runs = _pick_in_popover(line, partial(_pick_own_runs, own), key="picked-own")
     if not runs:
         st.info("Pick at least one run.")
         return _NO_SYSTEMS
     return _systems(runs, "runs of yours")
+
+
+def _warn_of_missing_runs(own: Sequence[ListedRun]) -> None:
+    """Say which runs the address names that have been deleted, or have not all their folds."""
+    run_of_label = _runs_by_label_in_link(own)
+    for label in st.query_params.get_all(RUNS):
+        if label and label not in run_of_label:
+            link_warning(escaped(f"no run of yours with all its folds is called '{label}'."))
 
 
 def _pick_in_popover(
@@ -140,7 +149,8 @@ def _pick_in_popover(
         words_of_choice, popover = picked_line(key=key)
     with popover:
         runs = pick()
-    words_of_choice.markdown(runs_words(runs))
+    if runs:
+        words_of_choice.markdown(runs_words(runs))
     return runs
 
 

@@ -34,6 +34,18 @@ def test_with_nothing_picked_the_page_says_what_to_pick(app, record):
     assert not app.select_slider
 
 
+def test_a_link_to_a_run_that_is_gone_or_lacks_folds_says_so(app, a_run):
+    a_run(SCORES, stopped_at=4)
+    stopped = a_run(SCORES[:4], stopped_at=4)
+    app.query_params["source"] = "My runs"
+    app.query_params["runs"] = ["zzz", f"ItemKNN · {stopped.run_id}"]
+    open_explore(app)
+    warnings = " ".join(warning.value for warning in app.warning)
+    assert "no run of yours with all its folds is called 'zzz'" in warnings
+    assert stopped.run_id in warnings
+    assert "0 runs" not in texts(app)
+
+
 def test_own_runs_count_once_all_their_folds_are_in(app, a_run):
     done = a_run(SCORES, stopped_at=4)
     a_run(SCORES[:4], stopped_at=4)
