@@ -72,6 +72,8 @@ def read_rows(plain: PlainFile, layout: Layout, name: str, report: Report) -> Fi
     if layout.missing:
         words = " and ".join("a " + role.removesuffix("_id") for role in layout.missing)
         options = " and ".join(f"{OPTIONS[role]} COLUMN" for role in layout.missing)
+        if not layout.roles:
+            options += f", or of a table of samples {OPTIONS['target']} COLUMN"
         raise DatasetError(
             f"the file {plain.name} has no column that looks like "
             f"{words.replace('a item', 'an item')}; name the column ({options})"

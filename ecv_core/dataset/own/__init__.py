@@ -35,6 +35,7 @@ from ecv_core.dataset.layout import NONE, Form, Layout, TimeUnit
 from ecv_core.dataset.losses import MOST_LOST, SWALLOWED, count_lost, loss_sentence, no_value_reason
 from ecv_core.dataset.own.recognise import (
     Recognised,
+    lists_sentence,
     recognise,
     recognise_with_layout,
     roles_sentence,
@@ -525,7 +526,11 @@ def recognise_with_corrections(
     if leave_out.not_above_zero:
         layout = replace(layout, above_zero=layout.place(leave_out.not_above_zero))
     layout = replace(layout, without_bots=leave_out.bots)
-    return replace(recognition, layout=layout)
+    recognition = replace(recognition, layout=layout)
+    reason = lists_sentence(recognition)
+    if reason:
+        raise DatasetError(f"the file {plain.name} cannot be used: {reason}")
+    return recognition
 
 
 def _column_places(layout: Layout, columns: Mapping[str, str]) -> dict[str, int | None]:

@@ -141,9 +141,11 @@ def with_guesses(layout: Layout, rows: Sequence[Row]) -> Recognised:
     # In a file that nobody describes, NULL, NA and the like are taken for missing ids.
     layout = replace(layout, roles=in_order(roles), words_are_missing=True)
     guessed = with_unit(layout, rows)
-    if guessed.missing:
-        _check_no_lists(layout.names, rows)
-    return _without_mostly_empty_roles(Recognised(layout=guessed, rows=tuple(rows)))
+    recognised = Recognised(layout=guessed, rows=tuple(rows))
+    sentence = lists_sentence(recognised)
+    if sentence:
+        recognised = replace(recognised, notes=(f"{sentence}.",))
+    return _without_mostly_empty_roles(recognised)
 
 
 def _one_column_sentence(lines: Sequence[str]) -> str:
@@ -158,11 +160,15 @@ def _one_column_sentence(lines: Sequence[str]) -> str:
     )
 
 
-def _check_no_lists(names: Sequence[str], rows: Sequence[Row]) -> None:
-    """Refuse a table in which a column has lists, such as 'N1 N2'. Raises: Unreadable."""
-    for place, name in enumerate(names):
-        if are_lists([row[place] for row in rows]):
-            raise Unreadable(_lists_sentence(f"'{name}'"))
+def lists_sentence(recognition: Recognised) -> str:
+    """That a column has lists, such as 'N1 N2', where users or items are missing; else empty."""
+    layout = recognition.layout
+    if not layout.missing:
+        return ""
+    for place, name in enumerate(layout.names):
+        if are_lists(_column(recognition, place)):
+            return _lists_sentence(f"'{name}'")
+    return ""
 
 
 def _lists_sentence(holder: str) -> str:

@@ -99,6 +99,8 @@ _ISBN = re.compile(r"\d{9}[\dX]")
 """How it names a book, by its ISBN; the last sign is worked out from the others."""
 _BETWEEN_ENTRIES = re.compile(r"[\s,;|]+")
 _AROUND_LISTS = "[](){}'\" "
+_MOST_NAMELESS = 12
+"""Files of interactions that do not name their columns have fewer than this."""
 NEARLY_ALL = 0.9
 """More than this share of a column's values decide what it holds; the others are mistakes."""
 _SHORTEST_DATE = 8
@@ -152,6 +154,9 @@ def guess_roles(names: Sequence[str], rows: Rows, *, has_names: bool) -> dict[st
     roles: dict[str, int] = {}
     if has_names:
         roles = roles_by_names(names, rows)
+    elif len(names) > _MOST_NAMELESS:
+        # It is a table of samples, or a matrix with a column for each item.
+        return {}
     # Without users and items it is a table of samples; beside them a target is just a column.
     if "target" in roles and "user_id" not in roles and "item_id" not in roles:
         return {"target": roles["target"]}
@@ -518,9 +523,10 @@ def are_lists(values: Values) -> bool:
     list_count = 0
     for value in values:
         entries = _BETWEEN_ENTRIES.split(value.strip(_AROUND_LISTS))
-        if len(entries) > 1 and all(map(_has_digit, entries)):
+        # '3,5' is a number, with a decimal comma.
+        if len(entries) > 1 and all(map(_has_digit, entries)) and not is_number(value):
             list_count += 1
-    return list_count * 2 > len(values)
+    return list_count * 2 > len(values) and not are_dates(values)
 
 
 def _has_digit(text: str) -> bool:

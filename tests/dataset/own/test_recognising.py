@@ -11,6 +11,7 @@ import pytest
 
 from ecv_core.dataset.layout import Form, TimeUnit
 from ecv_core.dataset.losses import REPEATED
+from ecv_core.dataset.own import recognise_with_corrections
 from ecv_core.dataset.own.recognise import first_rows_sentences, recognise
 from ecv_core.dataset.own.roles import guess_roles, guess_unit, plain_name
 from ecv_core.dataset.plain import no_report, plain_file
@@ -258,6 +259,30 @@ def test_stars_are_no_users_where_each_user_comes_once():
     products = [f"B0001{number // 40:02}ABC" for number in range(100)]
     stars = [number % 5 + 1 for number in range(100)]
     assert roles_of([users, products, stars]) == {"user_id": 1, "item_id": 2, "rating": 3}
+
+
+def test_a_wide_table_without_names_is_none_of_interactions(read):
+    rows = "".join(",".join(str((n * k) % 7) for k in range(1, 14)) + "\n" for n in range(100))
+    with pytest.raises(DatasetError, match=r"a user and an item; .* a table of samples --target"):
+        read(rows)
+
+
+@pytest.mark.parametrize("value", ["3,{}", "2023-01-22 16:{:02}"])
+def test_numbers_with_a_comma_and_dates_with_a_time_are_no_lists(read, value):
+    rows = "".join(f"{n / 7:.4f};{value.format(n)}\n" for n in range(20))
+    with pytest.raises(DatasetError, match="no column that looks like"):
+        read("length;made\n" + rows)
+
+
+def test_lists_do_no_harm_where_the_target_is_known(tmp_path):
+    path = tmp_path / "samples.csv"
+    rows = "".join(f'{n / 7:.4f},"1 2 {n}",{n % 2}\n' for n in range(20))
+    path.write_text("x,coordinates,flag\n" + rows)
+    plain = plain_file(path, path.name, tmp_path, no_report)
+    (note,) = recognise(plain).notes
+    assert note.startswith("'coordinates' has lists")
+    layout = recognise_with_corrections(plain, {"target": "flag"}).layout
+    assert named(layout) == {"target": "flag"}
 
 
 def test_whole_numbers_with_a_point_are_ids():
