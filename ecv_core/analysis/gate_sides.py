@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,8 +13,9 @@ from numpy.typing import NDArray
 
 from ecv_core.analysis.comparison.fairness import why_unfair
 from ecv_core.analysis.gate import Gate, gate
-from ecv_core.analysis.score_files import ScoreFile, read_contenders
+from ecv_core.analysis.score_files import ScoreFile, may_be_percentages, read_contenders
 from ecv_core.evaluation import metric_of
+from ecv_core.evaluation.directions import metric_named
 from ecv_core.records.arrays import Floats
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import RunRecord, user_table
@@ -163,6 +165,65 @@ def _check_fair(baseline: GateSide, candidate: GateSide) -> None:
         raise InputError(
             "higher is better for one of the two, and lower is better for the other; choose the "
             "metric with --metric"
+        )
+    if baseline.file is not None and candidate.file is not None:
+        _check_same_metric(baseline.file.metric, candidate.file.metric)
+        _check_same_numbering(baseline, candidate)
+        _check_same_unit(baseline, candidate)
+
+
+def _check_same_metric(first: str, second: str) -> None:
+    """Refuse two files with different metrics. Raises: InputError.
+
+    Args:
+        first: As the file of the baseline calls its scores.
+        second: Likewise of the candidate.
+    """
+    first_metric = metric_named(first)
+    second_metric = metric_named(second)
+    if first_metric is None or second_metric is None:
+        return
+    # Numbers in a name are those of a cut-off, as in 'ndcg@10'; a name may leave it out.
+    cutoffs = re.findall(r"\d+", first)
+    other_cutoffs = re.findall(r"\d+", second)
+    have_other_cutoffs = bool(cutoffs and other_cutoffs) and cutoffs != other_cutoffs
+    if first_metric.words != second_metric.words or have_other_cutoffs:
+        raise InputError(
+            f"the scores of the baseline are {first} and those of the candidate {second}; choose "
+            "one metric for both with --metric"
+        )
+
+
+def _check_same_numbering(baseline: GateSide, candidate: GateSide) -> None:
+    """Refuse folds of which one side counts from 0 and the other from 1. Raises: InputError."""
+    names = [list(side.fold_means) for side in (baseline, candidate)]
+    if set(names[0]) <= set(names[1]) or set(names[1]) <= set(names[0]):
+        return
+    starts = {_first_number(folds) for folds in names}
+    if starts == {0, 1}:
+        raise InputError(
+            f"the folds of {baseline.name} are numbered from {_first_number(names[0])}, and those "
+            f"of {candidate.name} from {_first_number(names[1])}, so which are the same is not "
+            "known; number them alike"
+        )
+
+
+def _first_number(folds: list[str]) -> int | None:
+    """0 or 1, where folds are numbered without a gap from there; None for others."""
+    for start in (0, 1):
+        if set(folds) == {str(start + fold) for fold in range(len(folds))}:
+            return start
+    return None
+
+
+def _check_same_unit(baseline: GateSide, candidate: GateSide) -> None:
+    """Refuse shares beside percentages, which would pass as so much better. Raises: InputError."""
+    first = np.array(list(baseline.fold_means.values()))
+    second = np.array(list(candidate.fold_means.values()))
+    if baseline.higher_is_better and may_be_percentages(first, second):
+        raise InputError(
+            f"the mean of {baseline.name} is {first.mean():.4g} and that of {candidate.name} "
+            f"{second.mean():.4g}, so one of them may be in per cent; give both in the same unit"
         )
 
 

@@ -197,6 +197,8 @@ def _read_contenders(path: Path, metric: str | None) -> ScoreFile:
             source += f", where the file has '{rows.metric}'"
         clues.insert(0, MetricClue(source, metric))
     direction = _direction(clues, [contender.folds for contender in kept])
+    if direction.higher_is_better:
+        _check_no_percentages(kept, file)
     return ScoreFile(
         contenders=tuple(
             replace(contender, higher_is_better=direction.higher_is_better) for contender in kept
@@ -388,6 +390,34 @@ def _is_mean_of_users(names: Sequence[str], scores: Floats, index: int) -> bool:
     means = np.nansum(others, axis=2) / np.maximum(user_counts, 1)
     # In a file a mean may have as few as four digits.
     return bool(np.allclose(scores[:, :, index], means, rtol=0, atol=1e-4) and user_counts.all())
+
+
+def may_be_percentages(scores: Floats, others: Floats) -> bool:
+    """Whether one of the two are shares, and the other about as large times a hundred.
+
+    Args:
+        scores: Of one contender; shape (folds,).
+        others: Of another.
+    """
+    if scores.max() > others.max():
+        return may_be_percentages(others, scores)
+    are_shares = scores.min() >= 0 and scores.max() <= 1
+    are_greater = others.min() > 1 and others.max() <= 100
+    if not are_shares or not are_greater or not scores.any():
+        return False
+    return bool(50 <= others.mean() / scores.mean() <= 200)
+
+
+def _check_no_percentages(contenders: Sequence[Scores], file: str) -> None:
+    """Refuse a contender that would win by its unit alone. Raises: InputError."""
+    first = contenders[0]
+    for contender in contenders[1:]:
+        if may_be_percentages(first.folds, contender.folds):
+            raise InputError(
+                f"in {file} the mean of '{first.name}' is {first.folds.mean():.4g} and that of "
+                f"'{contender.name}' {contender.folds.mean():.4g}, so one of them may be in per "
+                "cent; give all in the same unit"
+            )
 
 
 def _check_same_unit(contenders: Sequence[Scores], percent_example: str, file: str) -> None:

@@ -1,11 +1,13 @@
 """Whether a candidate passes: by values worked out by hand, and by drawn users."""
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from ecv_core.analysis.gate import GateVerdict, gate
+from ecv_core.analysis.gate_sides import gate_sides, side_of_file
 from ecv_core.records.errors import InputError
 
 BASELINE = [0.50, 0.52, 0.48, 0.50]
@@ -106,3 +108,29 @@ def test_where_lower_is_better_the_sentence_says_that_the_difference_is_turned_r
     assert decided.difference == pytest.approx(-0.205)
     assert "the difference, turned round as lower is better, is -0.2050, for" in decided.sentence
     assert "the difference is -" in gate(BASELINE, [0.45, 0.50, 0.47, 0.53]).sentence
+
+
+def gate_files(folder: Path, baseline: str, candidate: str) -> GateVerdict:
+    sides = []
+    for name, text in (("baseline.csv", baseline), ("candidate.csv", candidate)):
+        path = folder / name
+        path.write_text(text)
+        sides.append(side_of_file(path, "", None))
+    return gate_sides(*sides, margin=None, confidence=0.95).verdict
+
+
+def test_files_of_other_metrics_units_or_numbers_of_folds_are_not_compared(tmp_path: Path) -> None:
+    errors = "fold,rmse\n0,.90\n1,.92\n2,.91\n"
+    gains = "fold,ndcg@10\n0,.30\n1,.32\n2,.31\n"
+    assert gate_files(tmp_path, errors, errors.replace("rmse", "test_rmse"))
+    assert gate_files(tmp_path, gains, gains.replace("@10", ""))
+    with pytest.raises(InputError, match="the baseline are rmse and those of the candidate mae"):
+        gate_files(tmp_path, errors, errors.replace("rmse", "mae"))
+    with pytest.raises(InputError, match="ndcg@10 and those of the candidate ndcg@5"):
+        gate_files(tmp_path, gains, gains.replace("@10", "@5"))
+    with pytest.raises(InputError, match=r"is 0\.31 and that of ndcg@10 31, so one of them may be"):
+        gate_files(tmp_path, gains, gains.replace(",.", ","))
+    # The same scores, numbered from 0 and from 1: fold 1 is not the same in both.
+    with pytest.raises(InputError, match=r"numbered from 0, and those of ndcg@10 from 1"):
+        gate_files(tmp_path, gains, "ndcg@10\n.30\n.32\n.31\n")
+    assert gate_files(tmp_path, gains, gains.replace("0,.30\n", ""))  # a fold less is none other

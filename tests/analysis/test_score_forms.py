@@ -914,6 +914,13 @@ def test_shares_and_percentages_are_not_compared(read_text, text) -> None:
     assert len(read_text("fold,knn,svd\n0,93.1%,0.92\n1,94%,1.0\n").contenders) == 2
 
 
+def test_scores_a_hundred_times_as_large_may_be_in_per_cent(read_text) -> None:
+    text = "fold,knn accuracy,svd accuracy\n0,93.1,.92\n1,94,.93\n"
+    with pytest.raises(InputError, match=r"accuracy' 0\.925, so one of them may be in per cent"):
+        read_text(text)
+    assert len(read_text(text.replace("accuracy", "rmse")).contenders) == 2  # 93 may be an error
+
+
 @pytest.mark.parametrize("orient", ["columns", "index", "records"])
 def test_any_json_of_pandas_is_a_table(tmp_path, orient) -> None:
     long = FOLDS[["knn", "svd"]].reset_index(names="fold")
