@@ -212,7 +212,8 @@ def add_command(options: argparse.Namespace) -> None:
         )
     columns = ", ".join(f"{role} = {name}" for role, name in facts.columns.items())
     say(f"{recognised_file.layout.form.value}: {columns}")
-    say("\n".join(first_rows_sentences(recognised_file)))
+    for sentence in first_rows_sentences(recognised_file):
+        say(sentence)
     _offer_to_leave_out(recognised_file)
     print("\n".join(summary(facts)))
     algorithm = (facts.task or Task.TOP_N).usual_algorithm

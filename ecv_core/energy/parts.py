@@ -250,7 +250,7 @@ def _saved_line(run: RunRecord, saved_joules: float) -> str:
     # A run that has stopped has run all folds up to its stop, so only later ones are missing.
     missing_folds = run.k - len(joules)
     joules_of_missing = f"{missing_folds} that never ran x {cost_of_next_fold(joules):.4g} J"
-    if not run.spec.full:
+    if run.ends_at_stop:
         return f"saved: {joules_of_missing} = {saved_joules:.4g} J"
     joules_after_stop = sum(joules[run.stopped_at :])
     return (

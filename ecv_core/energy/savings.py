@@ -133,7 +133,7 @@ def cost_range_of_next_fold(costs: Sequence[float]) -> tuple[float, float]:
 
 def energy_of(run: RunRecord) -> EnergyFacts:
     """Energy that a run used, and what its stop saved."""
-    facts = energy_facts(run.folds, run.k, run.stopped_at, ends_at_stop=not run.spec.full)
+    facts = energy_facts(run.folds, run.k, run.stopped_at, ends_at_stop=run.ends_at_stop)
     # Only the run itself says whether folds after its stop are still to come.
     return replace(facts, is_checked=run.checked)
 

@@ -68,7 +68,10 @@ def metric_label(spec: RunSpec) -> str:
     if spec.negatives is not None:
         notes.append(f"{spec.negatives:,} sampled negatives")
     if metric.unit:
-        notes.append(f"in {metric.unit}")
+        unit = metric.unit
+        if not unit.startswith("per "):
+            unit = f"in {unit}"
+        notes.append(unit)
     if not metric.higher_is_better:
         notes.append("lower is better")
     if notes:

@@ -272,7 +272,7 @@ def _check_lists(
         return
     if negatives < n:
         raise InputError(
-            f"with {negatives} negatives and a list of {n} every held-out item is a hit; "
+            f"with negatives = {negatives} and a list of {n} every held-out item is a hit; "
             f"ask for at least {n} negatives, or for a shorter list"
         )
     if item_count is not None and negatives >= item_count:

@@ -50,8 +50,10 @@ class UnknownName(InputError):
         hint = ""
         for close_name in get_close_matches(name, names, n=1):
             hint = f"did you mean '{close_name}'? "
-        choices = ", ".join(names) or "(none)"
-        super().__init__(f"no {kind} is called '{name}'; {hint}choose one of: {choices}")
+        way_out = "there is none"
+        if names:
+            way_out = f"{hint}choose one of: {', '.join(names)}"
+        super().__init__(f"no {kind} is called '{name}'; {way_out}")
 
     def __reduce__(self) -> tuple[object, ...]:
         # Unpickling an exception calls its class with its text, but this one takes other arguments.

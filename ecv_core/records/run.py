@@ -665,10 +665,15 @@ class RunRecord:
     @property
     def checked(self) -> bool:
         """Whether folds after its stop have run, or are going to, to check it."""
-        # Of a run that ends at its stop, a fold that was under way then may finish after it.
-        if not (self.spec.full and self.stopped_early):
+        if self.ends_at_stop or not self.stopped_early:
             return False
         return self.state.active or len(self.folds) > self.folds_used
+
+    @property
+    def ends_at_stop(self) -> bool:
+        """Whether a fold after its stop was only under way then: nobody asked for it, and it is not
+        the last of all planned folds."""
+        return not (self.spec.full or self.complete)
 
     @property
     def folds_used(self) -> int:

@@ -146,7 +146,7 @@ def tracked(metric=CLICKS, report=lambda fold: 17.5, **settings):
 def test_reported_scores_have_the_name_direction_and_unit_that_they_were_given():
     run = tracked()
     assert run.record.folds[0].metrics == {"clicks": 17.5}
-    assert metric_label(run.spec) == "Clicks (in per visit, lower is better)"
+    assert metric_label(run.spec) == "Clicks (per visit, lower is better)"
     assert not evaluation.metric_of(run.spec).higher_is_better
     assert "--own-metric clicks --lower-is-better --unit 'per visit'" in command_for(run.spec)
 

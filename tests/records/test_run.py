@@ -14,7 +14,7 @@ SCORES = {2: 0.3, 0: 0.5, 1: 0.1, 3: 0.5}
 MEANS = (0.3, 0.4, 0.3, 0.35)
 
 
-def a_run(done, *, k=4, only=(), stopped_at=None, state=RunState.RUNNING):
+def a_run(done, *, k=4, only=(), stopped_at=None, state=RunState.RUNNING, full=False):
     folds = [fold_result(fold, score) for fold, score in list(SCORES.items())[:done]]
     moments = [
         Moment(
@@ -29,7 +29,7 @@ def a_run(done, *, k=4, only=(), stopped_at=None, state=RunState.RUNNING):
     ]
     return RunRecord(
         run_id="x",
-        spec=RunSpec(dataset="d", algorithm="a", k=k, only_folds=only),
+        spec=RunSpec(dataset="d", algorithm="a", k=k, only_folds=only, full=full),
         state=state,
         folds=tuple(folds),
         moments=moments,
@@ -45,7 +45,8 @@ def a_run(done, *, k=4, only=(), stopped_at=None, state=RunState.RUNNING):
         (a_run(1), 1, 0.3, None, False, False),
         (a_run(3), 3, 0.3, None, False, False),  # no stop yet: the newest fold
         (a_run(2, stopped_at=2), 2, 0.4, None, True, False),
-        (a_run(3, stopped_at=2), 2, 0.4, None, True, True),
+        (a_run(3, stopped_at=2), 2, 0.4, None, True, False),  # it was under way at the stop
+        (a_run(3, stopped_at=2, full=True), 2, 0.4, None, True, True),
         (a_run(4, stopped_at=2), 2, 0.4, 0.35, True, True),
         (a_run(4, stopped_at=4), 4, 0.35, 0.35, False, False),  # the rule never stopped it early
         (a_run(2, stopped_at=2, only=(2, 0)), 2, 0.4, 0.4, False, False),

@@ -43,10 +43,10 @@ def amounts_of(runs: Sequence[RunRecord]) -> list[Amount]:
         if run.stopped_early:
             saved_folds += run.k - _folds_not_saved(run)
             folds_after_stop = len(run.folds) - run.folds_used
-            if run.spec.full:
-                folds_to_check += folds_after_stop
-            else:
+            if run.ends_at_stop:
                 late_folds += folds_after_stop
+            else:
+                folds_to_check += folds_after_stop
     words = f"{used_folds} of {all_folds}"
     if folds_to_check:
         words += f", and {folds_to_check} to check"
@@ -58,9 +58,9 @@ def amounts_of(runs: Sequence[RunRecord]) -> list[Amount]:
 
 def _folds_not_saved(run: RunRecord) -> int:
     """How many folds its stop did not save: those used, and those that were under way then."""
-    if run.spec.full:
-        return run.folds_used
-    return len(run.folds)
+    if run.ends_at_stop:
+        return len(run.folds)
+    return run.folds_used
 
 
 def saved_head(runs: Sequence[RunRecord]) -> str:
