@@ -238,20 +238,20 @@ def take_fold(
     return None
 
 
-def time_fold_from_now(store: Store, run_id: str, fold: int) -> datetime:
+def begin_time_of_leased_fold(store: Store, run_id: str, fold: int) -> datetime:
     """Count the seconds of a fold that was asked for from now on.
 
     Returns:
-        Until when it is its asker's, which stays as it was.
+        The end of its lease, which stays as it was.
     """
-    change = fold_leases.update().filter_by(run_id=run_id, fold=fold)
+    update = fold_leases.update().filter_by(run_id=run_id, fold=fold)
     query = sa.select(fold_leases.c.until).filter_by(run_id=run_id, fold=fold)
     with store.transaction("written") as connection:
-        # The seconds of the fold are counted from `asked_at`, so that the time in which its files
-        # were written is no part of them.
-        connection.execute(change.values(asked_at=now()))
-        until: str = connection.execute(query).scalar_one()
-    return datetime.fromisoformat(until)
+        # The seconds of a fold are counted from `asked_at`. It is set again once the files of the
+        # fold are written, as the asker has not begun before.
+        connection.execute(update.values(asked_at=now()))
+        end_of_lease: str = connection.execute(query).scalar_one()
+    return datetime.fromisoformat(end_of_lease)
 
 
 def leases(store: Store, run_id: str) -> Mapping[int, Lease]:

@@ -26,12 +26,12 @@ from ecv_core.records.run import LARGEST_AMOUNT, Energy, RunRecord, RunState
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.ownership import (
     Lease,
+    begin_time_of_leased_fold,
     expire_leases,
     leases,
     one_at_a_time,
     owner_of,
     take_fold,
-    time_fold_from_now,
 )
 from ecv_core.store.rows import OUTSIDE
 from ecv_core.store.store import Store
@@ -233,8 +233,8 @@ def _hand_out(store: Store, run: RunRecord, index: int, folder: Path) -> AskedFo
         expire_leases(store, run.run_id, index)  # it may be asked for again at once
         raise RunError(f"{folder} cannot be written: {error.strerror}; nothing is lost") from error
     with one_at_a_time(store):
-        # The lease counts from now, when the files are there.
-        until = time_fold_from_now(store, run.run_id, index)
+        # The files are there now, so the time of the fold begins.
+        until = begin_time_of_leased_fold(store, run.run_id, index)
         store.set_progress(run.run_id, index, PHASE, 0, 0, starts_now=True)
     return AskedFold(fold=index, until=until, files=files)
 
