@@ -377,6 +377,6 @@ def test_a_user_with_a_tenth_of_everything_is_said(tmp_path: Path):
     robot = [f"robot,i{item}" for item in range(100)]
     path.write_text("\n".join(["user,item", *people, *robot]))
     about = add("shop", path)
-    assert about.busiest_words.startswith("One of 60 users has 100 of 395 interactions (25%)")
+    assert about.busiest_words.startswith("One of 60 users has 100 of 395 interactions (25 %)")
     path.write_text("\n".join(["user,item", *people]))
     assert add("shop-2", path).busiest_words == ""
