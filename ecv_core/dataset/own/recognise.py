@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import re
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
@@ -41,6 +42,7 @@ from ecv_core.dataset.own.roles import (
     guess_unit,
     is_number,
     is_role_name,
+    says_item,
     says_quantity,
     says_time,
 )
@@ -539,7 +541,7 @@ def _check_no_other_lines(lines: Sequence[str]) -> None:
     json_count = 0
     sparse_count = 0
     for line in map(str.strip, lines):
-        if line.startswith(("{", "[")) and line.endswith(("}", "]", "},", "],")):
+        if _is_json(line):
             json_count += 1
         elif _SPARSE_SAMPLE.fullmatch(line):
             sparse_count += 1
@@ -553,6 +555,15 @@ def _check_no_other_lines(lines: Sequence[str]) -> None:
             "its lines are numbers of features and their values, as libSVM and libFM have them; "
             "write a column for the user and one for the item"
         )
+
+
+def _is_json(line: str) -> bool:
+    """Whether a line is an object or a list of JSON, with or without a comma behind it."""
+    try:
+        value = json.loads(line.removesuffix(","))
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(value, dict | list)
 
 
 def _recognise_columns(text: str, layout: Layout) -> Recognised:
@@ -774,9 +785,13 @@ def _field_names(records: Sequence[Mapping[str, object]]) -> Row:
 def _check_has_users_and_items(recognised: Recognised, name_of_lists: str) -> None:
     """Refuse a file with a field of lists where they are its users or items. Raises: Unreadable.
 
-    A column of lists is read as an empty one. Lists elsewhere in the file do no harm.
+    A column of lists is read as an empty one. Lists elsewhere in the file do no harm: a field
+    'items' does where no other one is called so.
     """
     layout = recognised.layout
+    item = layout.column("item_id")
+    if item is not None and says_item(name_of_lists) and not says_item(layout.names[item]):
+        raise Unreadable(_lists_sentence(f"'{name_of_lists}'"))
     empty_roles = list(layout.missing)
     for role, place in layout.roles:
         if role in ("user_id", "item_id") and not any(_column(recognised, place)):

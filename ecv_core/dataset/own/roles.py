@@ -140,6 +140,12 @@ def says_quantity(name: str) -> bool:
     return plain_name(name) in _QUANTITIES
 
 
+def says_item(name: str) -> bool:
+    """Whether a column is called as items are, or as what happens with them."""
+    plain = plain_name(name)
+    return plain in _WORDS["item_id"] or _contains_word(plain, "item_id") or "event" in plain
+
+
 def guess_roles(names: Sequence[str], rows: Rows, *, has_names: bool) -> dict[str, int]:
     """Which column is what: by names, and where these say nothing by values and order.
 

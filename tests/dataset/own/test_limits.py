@@ -65,6 +65,16 @@ REFUSED = {
     "old workbook": (b"\xd0\xcf\x11\xe0" + b"\0" * 99, "an Excel or Word file; save the sheet as"),
     "web page": (b"<!doctype html><p>404</p>", "a web page or XML"),
     "JSON list": (b'[{"user": 1, "item": 2}]', "one JSON list; write JSON lines"),
+    "lists beside another id": (
+        b"".join(
+            b'{"user": %d, "steam": "s%d", "items": [1, 2]}\n' % (n, n % 4) for n in range(12)
+        ),
+        "'items' has lists",
+    ),
+    "lists below a missing one": (
+        b'{"user": 1, "items": null}\n{"user": 2, "items": [1, 2]}\n',
+        "'items' has lists",
+    ),
     "JSON below a title": (
         b'# mine\n{"user": 1}\n{"user": 2}\n',
         "its lines are JSON, but not all",

@@ -32,6 +32,11 @@ def named(layout):
         ("Kunde;Artikel\nann;x\nbob;y", ("Kunde", "Artikel"), TWO),
         ("item\tuser\nx\tann\ny\tbob\n", ("user", "item"), TWO),
         ("user|item\nann|x\nbob|y\n", ("user", "item"), TWO),
+        (
+            "[user],[item]\n[ann],[x]\n[bob],[y]\n",  # as SQL Server quotes
+            ("[user]", "[item]"),
+            [("[ann]", "[x]"), ("[bob]", "[y]")],
+        ),
         ("ann::x\nbob::y\n", ("column 1", "column 2"), TWO),
         ("ann x\nbob y\n", ("column 1", "column 2"), TWO),
         ("sep=;\nuser;item\nann;x\nbob;y\n", ("user", "item"), TWO),
