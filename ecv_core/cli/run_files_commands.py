@@ -66,6 +66,16 @@ def import_command(options: argparse.Namespace) -> None:
     print(f"{run_id}: {file.run.spec.algorithm} on {file.run.spec.dataset} {outcome}")
 
 
+def _day(text: str) -> date:
+    """A day such as 2026-10-01. Raises: argparse.ArgumentTypeError."""
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"'{text}' is no day of the calendar; write it as 2026-10-01"
+        ) from None
+
+
 def report_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "run_ids",
@@ -76,14 +86,14 @@ def report_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--since",
-        type=date.fromisoformat,
+        type=_day,
         default=date.min,
         metavar="2026-10-01",
         help="All runs that were started on or after this day.",
     )
     parser.add_argument(
         "--until",
-        type=date.fromisoformat,
+        type=_day,
         default=date.max,
         metavar="2026-12-31",
         help="All runs that were started on or before this day.",
@@ -94,9 +104,9 @@ def report_options(parser: argparse.ArgumentParser) -> None:
         "--output",
         type=Path,
         metavar="FILE.html",
-        help="Where the report goes. FILE.pdf is a PDF, FILE.tex has a table for a paper, and "
-        "FILE.csv has a row for each run. Default: e-fold-RUN.html; e-fold-report.html for "
-        "several runs.",
+        help="Where the report goes. FILE.pdf is a PDF, FILE.tex has a table for a paper, FILE.csv "
+        "has a row for each run, and any other name is HTML. Default: e-fold-RUN.html; "
+        "e-fold-report.html for several runs.",
     )
 
 

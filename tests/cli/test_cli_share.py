@@ -50,6 +50,7 @@ def test_a_report_is_written_where_it_was_asked_for(exported, tmp_path, capsys):
         (["report", "nothing"], "there is no run 'nothing'"),
         (["report", "x", "-o", "no/such/folder.html"], "does not exist"),
         (["report"], "RUN ..."),
+        (["report", "--since", "2026-13-01"], "'2026-13-01' is no day of the calendar"),
         (["report", "ml-100k--popular", "--tag", "thesis"], "in one way"),
     ],
 )
