@@ -307,6 +307,9 @@ def use_meters(options: argparse.Namespace) -> None:
 def executor_of(options: argparse.Namespace, *, no_energy: bool) -> Iterator[Executor]:
     """The executor that the options of `add_executor_options` ask for; it ends with the block.
 
+    In the block a database that is away is waited for, also before the first fold and after the
+    last one.
+
     Args:
         no_energy: Whether nothing is metered, so that several folds can be computed at once.
 
@@ -320,6 +323,7 @@ def executor_of(options: argparse.Namespace, *, no_energy: bool) -> Iterator[Exe
         raise InputError(f"--speculate must be at least 0, but is {options.speculate}")
     from ecv_core.jobs.cluster.choose import executor_on
     from ecv_core.jobs.here_first import HereFirst
+    from ecv_core.store.engine import waiting_for_database
 
     make_local: Callable[[], Executor] | None = None
     if no_energy:
@@ -329,7 +333,7 @@ def executor_of(options: argparse.Namespace, *, no_energy: bool) -> Iterator[Exe
     executor = executor_on(
         options.on, nodes=options.nodes, site=options.site, make_local=make_local
     )
-    with closing(executor):
+    with closing(executor), waiting_for_database(warning_of_failed_saves()):
         yield executor
 
 

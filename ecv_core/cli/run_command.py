@@ -188,7 +188,7 @@ def compute_run(store: Store, run: RunRecord, options: argparse.Namespace) -> No
         with executor_of(options, no_energy=spec.no_energy) as executor:
             plan, plan_runs = plan_of(store, run, callbacks, speculate=options.speculate)
             drive(plan, plan_runs, executor)
-    run = plan_runs.results.with_user_scores(store.run(run_id))
+            run = plan_runs.results.with_user_scores(store.run(run_id))
     write_json(run_document(run, run.user_scores), options.json)
     plan_runs.check_finished()
     if options.json != "-":

@@ -236,6 +236,7 @@ class Store:
             _set_place_of_computing(connection, group, compute_on)
         return run_ids
 
+    @repeatable
     def compute_on(self, group_id: str, place: str) -> None:
         """Say where the runs of a group are computed, as `--on` takes it; empty says nothing."""
         with self.transaction("written") as connection:

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ from sqlalchemy.pool import PoolProxiedConnection
 import ecv_core as ecv
 from ecv_core import cli
 from ecv_core.fold.spec import make_spec
-from ecv_core.jobs import plan_runs
+from ecv_core.jobs import driver, plan_runs
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.executors import Here
 from ecv_core.jobs.heartbeat import interrupt_abandoned_runs
@@ -201,6 +202,26 @@ def test_a_program_that_evaluates_waits_as_a_command_does(
     run = ecv.evaluate("synthetic", "popular", rule="never", k=3, no_energy=True, on_fold=on_fold)
     away.thread.join()
     assert len(run.scores) == 3
+
+
+@pytest.mark.slow
+def test_a_command_that_has_computed_its_run_waits_to_say_so(
+    server: PostgresServer,
+    again_soon: None,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("ECV_DATABASE_URL", server.database())
+    away = GoesAway(server, seconds=1.0)
+
+    def drive_and_go_away(*args: Any, **options: Any) -> None:
+        drive(*args, **options)
+        away(SPEC, 1)
+
+    monkeypatch.setattr(driver, "drive", drive_and_go_away)
+    assert cli.main(["run", "synthetic", "popular", "-k", "3", "--no-energy"]) == 0
+    away.thread.join()
+    assert capsys.readouterr().out.startswith("popular on synthetic")
 
 
 @pytest.mark.slow
