@@ -204,11 +204,34 @@ def _users_with_list(fold: TrackedFold, lists: NDArray[np.int64]) -> Indices:
     return np.flatnonzero(has_list & (fold.held_out_counts > 0))
 
 
+def _check_no_other_order(table: pd.DataFrame) -> None:
+    """Refuse numbers that may order a user's items, such as those of 'Rank' or 'rating'.
+
+    Raises:
+        InputError.
+    """
+    import pandas as pd
+
+    for name in table.columns:
+        # Numbers under names such as 'Unnamed: 0' are those of rows, as pandas writes and reads
+        # them.
+        if name in ("user_id", "item_id", "index") or str(name).startswith("Unnamed"):
+            continue
+        numbers = pd.to_numeric(table[name], errors="coerce")
+        different_counts = numbers.groupby(table["user_id"]).nunique()
+        if numbers.notna().all() and (different_counts > 1).any():
+            raise InputError(
+                f"the table has neither 'rank' nor 'score', but numbers in '{name}'; call that "
+                "column rank (1 is best) or score (higher is better), or leave it out where the "
+                "rows of each user are in order"
+            )
+
+
 def _order_by_user_and_rank(fold: TrackedFold, table: pd.DataFrame, pairs: _Pairs) -> Indices:
     """The rows by user, the best first; of equal scores the item with the lower number.
 
     Raises:
-        InputError: For two items of a user with the same rank.
+        InputError: For two items of a user with the same rank, and for numbers that may be ranks.
     """
     # `lexsort` sorts by the last of its keys first.
     if "rank" in table.columns:
@@ -226,6 +249,7 @@ def _order_by_user_and_rank(fold: TrackedFold, table: pd.DataFrame, pairs: _Pair
         return order
     if "score" in table.columns:
         return np.lexsort((pairs.items, -finite_column(table, "score"), pairs.users))
+    _check_no_other_order(table)
     # A stable sort leaves the rows of a user in their order.
     return np.argsort(pairs.users, kind="stable")
 

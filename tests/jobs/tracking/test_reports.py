@@ -82,6 +82,10 @@ REFUSED = {
     ),
     "empty": (lambda f: lists(f).iloc[:0], "the table of fold 0 has no rows"),
     "rank": (lambda f: lists(f).assign(rank=1), "two items of user '1.?' have the same rank"),
+    "another name": (
+        lambda f: lists(f).assign(Rank=range(len(lists(f)), 0, -1)),
+        "has neither 'rank' nor 'score', but numbers in 'Rank'",
+    ),
 }
 
 
