@@ -453,8 +453,10 @@ def _place_of_likely_ids(
         if place in guesses.values():
             continue
         if _may_be_ids(role, values):
-            never_changes = role == "item_id" and _never_changes(values)
-            unlikelihood = (is_time(values), never_changes, _count_up(values))
+            is_item = role == "item_id"
+            never_changes = is_item and _never_changes(values)
+            are_kinds = is_item and _are_few(values)
+            unlikelihood = (is_time(values), are_kinds, never_changes, _count_up(values))
             likely_places.append((unlikelihood, place < user, place))
         elif role == "item_id" and _is_scale(values):
             scales.append(place)
@@ -479,7 +481,7 @@ def _can_be_ids(role: str, values: Values) -> bool:
     A number for each row counts rows. Of a file that is sorted by users all the first rows may have
     the same user.
     """
-    if role == "item_id" and _never_changes(values):
+    if role == "item_id" and (_never_changes(values) or _are_few(values)):
         return False
     return not _always_changes(values) and _may_be_ids(role, values)
 
@@ -584,7 +586,12 @@ def _have_decimals(values: Values) -> bool:
 
 
 def _is_scale(values: Values) -> bool:
-    """Whether these are the same few numbers again and again.
+    """Whether these are the same few numbers again and again."""
+    return _are_few(values) and all(map(is_number, values))
+
+
+def _are_few(values: Values) -> bool:
+    """Whether these are the same few values again and again, as ratings and kinds of events are.
 
     Of a file that is sorted by items, all rows of the first one come first, then those of the next.
     """
@@ -593,7 +600,7 @@ def _is_scale(values: Values) -> bool:
         return False
     change_count = sum(value != next_value for value, next_value in pairwise(values))
     is_sorted = change_count < len(different_values)
-    return not is_sorted and all(map(is_number, different_values))
+    return not is_sorted
 
 
 def guess_unit(values: Values, name: str = "") -> TimeUnit:

@@ -243,6 +243,16 @@ def test_one_scale_is_a_rating_and_no_item():
     assert roles_of([USERS, stars, dates]) == {"user_id": 1, "rating": 2, "timestamp": 3}
 
 
+def test_kinds_of_events_are_no_items():
+    kinds = [("view", "view", "cart")[number % 3] for number in range(100)]
+    assert roles_of([USERS, kinds, ITEMS]) == {"user_id": 1, "item_id": 3}
+    users = [number * 37 % 1009 for number in range(100)]
+    items = [f"i{number * 41 % 997}" for number in range(100)]
+    groups = [number % 17 for number in range(100)]
+    assert roles_of([users, items, groups, kinds])["item_id"] == 2
+    assert roles_of([USERS, kinds]) == {"user_id": 1, "item_id": 2}
+
+
 def test_what_is_the_same_in_all_rows_of_an_item_is_no_rating():
     kinds = [number % 13 % 4 for number in range(100)]
     stars = [number % 5 + 1 for number in range(100)]
