@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -179,7 +180,7 @@ def _checked_scores(baseline: ArrayLike, candidate: ArrayLike) -> tuple[Floats, 
     """Both as arrays of one shape. Raises: InputError."""
     try:
         first = np.asarray(baseline, dtype=np.float64)
-        second = np.asarray(candidate, dtype=np.float64)
+        second = np.asarray(_in_order_of(baseline, candidate), dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(f"scores must be numbers, one for each fold (and user): {error}") from None
     if first.shape != second.shape or first.ndim not in (1, 2) or not first.size:
@@ -192,6 +193,32 @@ def _checked_scores(baseline: ArrayLike, candidate: ArrayLike) -> tuple[Floats, 
     if first.ndim == 1 and (np.isnan(first).any() or np.isnan(second).any()):
         raise InputError("the score of a fold is missing; leave the fold out of both")
     return first, second
+
+
+def _in_order_of(baseline: Any, candidate: Any) -> Any:  # noqa: ANN401  arrays and tables of any kind
+    """The candidate's scores in the order of the baseline's labels, where both are of pandas.
+
+    Where they have no label in common, such as parts of one long table, they stay in their order.
+
+    Raises:
+        InputError: Where some labels are the same, and others are not.
+    """
+    if not hasattr(baseline, "axes") or not hasattr(candidate, "axes"):
+        return candidate
+    if len(baseline.axes) != len(candidate.axes):
+        return candidate  # Another shape is refused by the caller.
+    for axis, labels in enumerate(baseline.axes):
+        labels_of_candidate = candidate.axes[axis]
+        common = labels.intersection(labels_of_candidate)
+        if labels.equals(labels_of_candidate) or not len(common):
+            continue
+        if not len(common) == len(labels) == len(labels_of_candidate):
+            raise InputError(
+                f"baseline and candidate have {len(common)} labels in common, such as "
+                f"{common[0]!r}, and others that differ; give both the same labels, or arrays"
+            )
+        candidate = candidate.reindex(labels, axis=axis)
+    return candidate
 
 
 def _mean(scores: Floats) -> float:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from ecv_core.analysis.gate import Gate
@@ -53,9 +52,12 @@ def gate(
         raise InputError("give two runs, or two arrays of scores: one of each cannot be paired")
     if baseline_run is not None and candidate_run is not None:
         return gate_sides(baseline_run, candidate_run, margin=margin, confidence=confidence)
+    # As they are, since tables of pandas are paired by their labels.
+    baseline_scores: Any = baseline
+    candidate_scores: Any = candidate
     return gate_scores(
-        np.asarray(baseline),
-        np.asarray(candidate),
+        baseline_scores,
+        candidate_scores,
         margin=margin,
         confidence=confidence,
         higher_is_better=higher_is_better,

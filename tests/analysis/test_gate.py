@@ -4,8 +4,10 @@ import math
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
+import ecv_core as ecv
 from ecv_core.analysis.gate import GateVerdict, gate
 from ecv_core.analysis.gate_sides import gate_sides, side_of_file
 from ecv_core.records.errors import InputError
@@ -134,3 +136,15 @@ def test_files_of_other_metrics_units_or_numbers_of_folds_are_not_compared(tmp_p
     with pytest.raises(InputError, match=r"numbered from 0, and those of ndcg@10 from 1"):
         gate_files(tmp_path, gains, "ndcg@10\n.30\n.32\n.31\n")
     assert gate_files(tmp_path, gains, gains.replace("0,.30\n", ""))  # a fold less is none other
+
+
+def test_tables_of_pandas_are_paired_by_their_labels() -> None:
+    users = [f"u{user}" for user in range(30)]
+    folds = ["a", "b", "c", "d"]
+    scores = pd.DataFrame(np.random.default_rng(0).random((4, 30)), index=folds, columns=users)
+    assert gate(scores, scores.loc[folds[::-1], users[::-1]]) == gate(scores, scores)
+    means = scores.mean(axis=1)
+    assert ecv.gate(means, means.iloc[::-1]).low == 0
+    assert gate(means, means.set_axis([7, 8, 9, 10])).low == 0  # no label in common
+    with pytest.raises(InputError, match="have 3 labels in common, such as 'a'"):
+        gate(means, means.rename({"d": "e"}))
