@@ -246,6 +246,11 @@ class PlanRuns:
     def _put_in_queue(self, spec: RunSpec) -> str:
         """Have a run wait in the owner's queue, made if it lacks; gives its id."""
         run = self.run_of(spec)
+        if run is None and self._plan_id:
+            # Another program that goes on with the same plan may have made it meanwhile.
+            for member in self.store.group(self._plan_id):
+                self._run_ids_by_key.setdefault(_key_of_run(member.spec), member.run_id)
+            run = self.run_of(spec)
         if run is None:
             (run_id,) = self.store.create(
                 [spec], owner=self.owner, started_by=self._started_by, plan_id=self._plan_id

@@ -542,3 +542,13 @@ def test_a_run_by_which_a_selection_goes_on_waits_no_longer_once_that_is_decided
     plan, plan_runs = plan_of(store, store.run(popular.run_id), Callbacks())
     drive(plan, plan_runs, Here(computing(apart)))
     assert {run.state for run in store.runs()} == {RunState.FINISHED}
+
+
+def test_two_programs_that_go_on_with_a_selection_make_one_run_of_each_contender(
+    store: Store,
+) -> None:
+    record = stored_plan(store, SELECTION, begin(store, specs("popular", "ease"), TERMS))
+    plan_runs = [selection_runs(store, record) for _ in range(2)]
+    (task, *_) = SelectPlan.of(record).next(plan_runs[0], ())
+    assert [runs_of_program.claim(task) for runs_of_program in plan_runs] == [True, False]
+    assert len(store.runs()) == 1
