@@ -418,6 +418,8 @@ def _fold_columns(names: Sequence[str], file: str, wanted: str | None) -> _Score
             f"{file} has one {listed(columns[:10])} per contender, and no folds; give a row per "
             f"contender and fold, with the columns {', '.join(COLUMNS)}"
         )
+    if not columns:
+        raise InputError(f"{file} has only {listed(names)}, and no folds; give a column per fold")
     # No name says what the columns are, so each of them is taken for a fold.
     return _ScoreNames(columns, left_out)
 
@@ -470,11 +472,34 @@ def _contender_names(
             return _metric_of_only_contender(names, times, file, wanted)
         if min(contender_counts.values()) == 1:
             # A metric of one contender alone is a part of its name, such as the loss it minimises.
+            _check_no_opposites(metric_words, file)
             return every_name
     chosen = chosen_metric(list(contender_counts), wanted, file)
     contenders, others = partition_names(names, lambda name: metric_words[name] == chosen)
     clue = MetricClue(f"'{chosen}' in the contenders' names", chosen)
     return _ScoreNames(contenders, left_out_words(others, "other metrics"), clue)
+
+
+def _check_no_opposites(metric_words: Mapping[str, str], file: str) -> None:
+    """Refuse 'knn ndcg' beside 'svd rmse', of which one is the better the lower it is.
+
+    Args:
+        metric_words: As of `_are_of_one_contender`.
+        file: How a sentence names it.
+
+    Raises:
+        InputError.
+    """
+    directions = set()
+    for name, words in metric_words.items():
+        metric = metric_named(name)
+        if metric is not None and name.lower().endswith(words):
+            directions.add(metric.higher_is_better)
+    if len(directions) > 1:
+        raise InputError(
+            f"by their names {listed(list(metric_words)[:10])} in {file} are of different metrics, "
+            "of which one is better if higher and another if lower; give one metric for all"
+        )
 
 
 def _are_of_one_contender(metric_words: Mapping[str, str]) -> bool:

@@ -1073,3 +1073,15 @@ def test_whole_numbers_as_texts_are_numbers(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     pd.DataFrame({"fold": [1, 2], "knn": ["12", "1300"]}).to_parquet(path)
     assert folds_of(read_contenders(path)) == {"knn": [12, 1300]}
+
+
+def test_means_over_folds_alone_are_refused(read) -> None:
+    table = FOLDS.T.agg(["mean", "std", "count"], axis=1)
+    with pytest.raises(InputError, match=r"has only mean, std and count, and no folds; give a col"):
+        read(table, index_label="model")
+
+
+def test_columns_of_metrics_with_opposite_directions_are_refused(read_text) -> None:
+    with pytest.raises(InputError, match="by their names knn ndcg and svd rmse in"):
+        read_text("fold,knn ndcg,svd rmse\n1,.93,.8\n2,.94,.7\n")
+    assert len(read_text("fold,svd log loss,knn hinge loss\n1,.3,.4\n2,.4,.5\n").contenders) == 2
