@@ -94,20 +94,21 @@ def rows_of_wide(
         raise InputError(f"the first line of {file} must name its columns, but has numbers")
     metric_part = rows_of_one_metric(table, table.column_names, file, metric)
     table = metric_part.table
-    # One column may label the rows. Whether it names contenders or folds, its values say.
-    label_column = roles.get("contender") or roles.get("fold") or _label_column(table, file)
-    columns = _possible_score_columns(table, label_column, file)
-    if not roles:
-        columns.left_out.extend(_words_of_numbers(table, label_column))
+    # One column may label the rows, with the names of contenders or of folds.
+    label_column = roles.get("contender") or roles.get("fold") or _row_label_column(table, file)
+    score_columns = _score_columns(table, label_column, file)
     # A column called 'contender' or 'fold' says that the rows are no rounds of boosting.
     if not roles:
-        _check_not_rounds_of_boosting(columns.names, table.column_names, file)
+        score_columns.left_out.extend(_row_number_words(table, label_column))
+        _check_not_rounds_of_boosting(score_columns.names, table.column_names, file)
         _check_not_epochs(table, file)
-    if label_column is not None and _rows_are_contenders(table, roles, label_column, columns.names):
-        rows = _rows_of_contender_rows(table, label_column, columns.names, file, metric)
+    if label_column is not None and _has_row_per_contender(
+        table, roles, label_column, score_columns.names
+    ):
+        rows = _scores_of_contender_rows(table, label_column, score_columns.names, file, metric)
     else:
-        rows = _rows_of_fold_rows(table, label_column, columns, file, metric)
-    rows = replace(rows, left_out=[*metric_part.left_out, *columns.left_out, *rows.left_out])
+        rows = _scores_of_fold_rows(table, label_column, score_columns, file, metric)
+    rows = replace(rows, left_out=[*metric_part.left_out, *score_columns.left_out, *rows.left_out])
     return _with_metric_of_clue(rows, metric_part.metric_clue)
 
 
@@ -118,15 +119,15 @@ def _with_metric_of_clue(rows: ScoreRows, clue: MetricClue | None) -> ScoreRows:
     return replace(rows, metric=clue.name, clues=[clue])
 
 
-def _rows_of_contender_rows(
-    table: pa.Table, label_column: str, names: Sequence[str], file: str, metric: str | None
+def _scores_of_contender_rows(
+    table: pa.Table, label_column: str, score_columns: Sequence[str], file: str, metric: str | None
 ) -> ScoreRows:
     """The scores of a table with a row per contender and a column per fold.
 
     Args:
         table: The table of scores.
-        label_column: The label column that names the contenders.
-        names: The names of the columns that may have scores.
+        label_column: The column that names the contender of each row.
+        score_columns: The names of the columns that may have scores.
         file: How a sentence names it.
         metric: The metric that was asked for.
 
@@ -136,7 +137,7 @@ def _rows_of_contender_rows(
     """
     import pyarrow as pa
 
-    folds = _fold_columns(names, file, metric)
+    folds = _fold_columns(score_columns, file, metric)
     row_names = texts_of(table, label_column)
     times, not_times = partition_names(row_names, is_time_or_cost)
     if not not_times:
@@ -148,65 +149,80 @@ def _rows_of_contender_rows(
         table = table.filter(pa.array([name in kept for name in row_names]))
     left_out = folds.left_out + left_out_words(times, "times or costs") + contenders.left_out
     columns = _ScoreNames(folds.names, left_out, folds.metric_clue or contenders.metric_clue)
-    return _rows_of_cells(
+    return _scores_of_cells(
         table, label_column, columns, file, column_role="fold", row_role="contender"
     )
 
 
-def _rows_of_fold_rows(
-    table: pa.Table, label_column: str | None, columns: _ScoreNames, file: str, metric: str | None
+def _scores_of_fold_rows(
+    table: pa.Table,
+    label_column: str | None,
+    score_columns: _ScoreNames,
+    file: str,
+    metric: str | None,
 ) -> ScoreRows:
-    """The scores of a table with a row per fold and a column per contender; as above.
+    """The scores of a table with a row per fold and a column per contender.
 
     Args:
-        label_column: The label column that labels the folds, if any.
-        columns: The columns that may have scores.
+        table: The table of scores.
+        label_column: The column that names the fold of each row; None where there is none.
+        score_columns: The columns that may have scores.
+        file: How a sentence names it.
+        metric: The metric that was asked for.
+
+    Raises:
+        SeveralMetrics.
+        InputError: For a table that cannot serve.
     """
-    contenders = _contender_names(columns.names, columns.times, file, metric)
+    contenders = _contender_names(score_columns.names, score_columns.times, file, metric)
     left_out = contenders.left_out
+    # A summary of the folds, such as a last row 'Mean', is no fold. It may be called so, or have
+    # no name and be known by its values.
     if label_column is not None:
         without_summaries = without_summary_rows(table, label_column, file)
         table = without_summaries.table
         left_out = without_summaries.left_out + left_out
     fold_rows = without_nameless_means(table, label_column, contenders.names, file)
     contenders = contenders._replace(left_out=fold_rows.left_out + left_out)
-    rows = _rows_of_cells(
+    rows = _scores_of_cells(
         fold_rows.table, label_column, contenders, file, column_role="contender", row_role="fold"
     )
     return replace(rows, notes=fold_rows.notes)
 
 
-def _possible_score_columns(table: pa.Table, label_column: str | None, file: str) -> _ScoreNames:
-    """The columns beside the labels that may have scores.
+def _score_columns(table: pa.Table, label_column: str | None, file: str) -> _ScoreNames:
+    """The columns that may have scores: 'knn' and 'svd' of 'fold', 'knn', 'svd', 'seed', 'time'.
 
     Args:
         table: The table of scores.
-        label_column: The label column that labels its rows, if any.
+        label_column: The column that labels its rows, 'fold' above; None where there is none.
         file: How a sentence names it.
 
     Raises:
         InputError: Where there is none.
     """
     names = [name for name in table.column_names if name != label_column]
-    scores = []
-    times = []
-    others = []
+    score_names = []
+    time_names = []
+    other_names = []
     for name in names:
         if is_time_or_cost_among(name, names):
-            times.append(name)
+            time_names.append(name)
         elif is_bookkeeping(name) or is_end_of_range(name) or is_spread(name, names):
-            others.append(name)
+            other_names.append(name)
         else:
-            scores.append(name)
-    if not scores:
+            score_names.append(name)
+    if not score_names:
         raise InputError(f"{file} has times or costs and no scores; give a column of scores")
-    left_out = left_out_words(times, "times or costs")
-    counts, scores = _part_counts(table, scores, file)
-    left_out += left_out_words(counts, "whole numbers beside shares")
-    left_out += left_out_words(others, "settings, counts or spreads")
+    # The values of a column tell counts from scores, where its name does not.
+    count_names, score_names = _part_counts(table, score_names, file)
+    left_out = left_out_words(time_names, "times or costs")
+    left_out += left_out_words(count_names, "whole numbers beside shares")
+    left_out += left_out_words(other_names, "settings, counts or spreads")
     # Whole numbers under a name such as 'n' number the rows. Where no other column is left, they
     # are the scores of a contender of that name.
-    return _ScoreNames(without_row_numbers(table, scores) or scores, left_out, times=times)
+    score_names = without_row_numbers(table, score_names) or score_names
+    return _ScoreNames(score_names, left_out, times=time_names)
 
 
 def _part_counts(table: pa.Table, names: Sequence[str], file: str) -> tuple[list[str], list[str]]:
@@ -239,7 +255,7 @@ def _numbers_of_all(table: pa.Table, names: Sequence[str], file: str) -> Floats:
     return numbers[np.isfinite(numbers)]
 
 
-def _words_of_numbers(table: pa.Table, label_column: str | None) -> list[str]:
+def _row_number_words(table: pa.Table, label_column: str | None) -> list[str]:
     """What is said of a column of numbers that is taken to number the rows."""
     if label_column is None or not is_whole(table, label_column):
         return []
@@ -277,10 +293,10 @@ def _check_not_rounds_of_boosting(scores: Sequence[str], names: Sequence[str], f
         )
 
 
-def _rows_of_cells(
+def _scores_of_cells(
     table: pa.Table,
     label_column: str | None,
-    columns: _ScoreNames,
+    score_columns: _ScoreNames,
     file: str,
     *,
     column_role: str,
@@ -290,8 +306,8 @@ def _rows_of_cells(
 
     Args:
         table: The table of scores.
-        label_column: The label column that labels its rows; None where they are numbered.
-        columns: The columns that have the scores.
+        label_column: The column that labels its rows; None where they are numbered.
+        score_columns: The columns that have the scores.
         file: How a sentence names it.
         column_role: What a column is, 'contender' or 'fold'.
         row_role: What a row is, the other one.
@@ -299,13 +315,13 @@ def _rows_of_cells(
     Raises:
         InputError: For a cell that is no number.
     """
-    _check_numbers(table, columns.names, file)
+    _check_numbers(table, score_columns.names, file)
     # The scores of the whole first column come first, then those of the second one, and so on.
     # `labels_of_cells` gives the labels of all cells in the same order.
-    scores = [numbers_of(table, name, file) for name in columns.names]
+    scores = [numbers_of(table, name, file) for name in score_columns.names]
     # Names of columns are cut to the same length as `labels_of` cuts the labels of rows. So a name
     # stays the same if the table is transposed.
-    cut_names = [name[:LONGEST_NAME].strip() for name in columns.names]
+    cut_names = [name[:LONGEST_NAME].strip() for name in score_columns.names]
     if label_column is None:
         row_labels = distinct_labels([str(row + 1) for row in range(len(table))])
     else:
@@ -314,20 +330,24 @@ def _rows_of_cells(
     rows = ScoreRows(
         labels={column_role: by_column, row_role: by_row},
         scores=np.concatenate(scores),
-        left_out=columns.left_out,
+        left_out=score_columns.left_out,
     )
-    return _with_metric_of_clue(rows, columns.metric_clue)
+    return _with_metric_of_clue(rows, score_columns.metric_clue)
 
 
-def _label_column(table: pa.Table, file: str) -> str | None:
-    """The first column, where it holds what names the rows without saying what they are."""
-    first = table.column_names[0]
+def _row_label_column(table: pa.Table, file: str) -> str | None:
+    """The first column, if it labels the rows: with numbers, with years, or with names.
+
+    None where the first column has scores, or what is left out as a setting or a row number is.
+    """
     if len(table.column_names) < 2:
         return None
-    is_left_out = is_bookkeeping(first) or names_row_numbers(first)
-    if not is_left_out and _numbers_rows(table, first, file):
-        return first
+    first = table.column_names[0]
     if not is_text(table, first):
+        # Settings, such as 'seed', and row numbers by their names are left out elsewhere.
+        is_left_out = is_bookkeeping(first) or names_row_numbers(first)
+        if not is_left_out and _is_row_numbers(table, first, file):
+            return first
         return None
     # A column of texts with a number among them is one of scores with a spelling mistake, unless
     # its name says that it numbers the rows.
@@ -337,7 +357,7 @@ def _label_column(table: pa.Table, file: str) -> str | None:
     return first
 
 
-def _numbers_rows(table: pa.Table, column: str, file: str) -> bool:
+def _is_row_numbers(table: pa.Table, column: str, file: str) -> bool:
     """Whether a column has rising whole numbers, such as years, and no other one has such."""
     if not is_whole(table, column):
         return False
@@ -358,16 +378,18 @@ def _counts_up(numbers: Floats) -> bool:
     return len(numbers) > 1 and numbers[0] in (0, 1) and bool((np.diff(numbers) == 1).all())
 
 
-def _rows_are_contenders(
-    table: pa.Table, roles: dict[str, str], label_column: str, names: Sequence[str]
+def _has_row_per_contender(
+    table: pa.Table, roles: dict[str, str], label_column: str, score_columns: Sequence[str]
 ) -> bool:
-    """Whether a row is a contender and a column a fold, and not the other way round."""
-    if roles:  # the column of labels is called after what a row is
+    """Whether a table has a row per contender and a column per fold, not the other way round."""
+    if roles:
+        # The column of labels is called 'contender' or 'fold', after what a row is.
         return "contender" in roles
     # 'rmse_fold_1' names a fold, and its metric. Every other column must be called after a fold.
-    columns_without_metric = [name for name in names if not metric_of_fold(name)]
-    columns_are_folds = not columns_without_metric or _are_folds(columns_without_metric)
-    return columns_are_folds and not _are_folds(texts_of(table, label_column))
+    without_metric = [name for name in score_columns if not metric_of_fold(name)]
+    columns_are_folds = not without_metric or _are_folds(without_metric)
+    rows_are_folds = _are_folds(texts_of(table, label_column))
+    return columns_are_folds and not rows_are_folds
 
 
 def _are_folds(names: Iterable[str]) -> bool:
