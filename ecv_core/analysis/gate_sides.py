@@ -124,7 +124,11 @@ def side_of_file(
 
 
 def _paired_scores(baseline: GateSide, candidate: GateSide) -> tuple[Floats, Floats]:
-    """The scores of the folds that both have, of users where both know the same ones.
+    """The scores of baseline and candidate in the folds that both have, in the same order.
+
+    Returns:
+        Two arrays of one shape: (folds, users) where both sides tell the scores of users of one
+        dataset or file, NaN for a user without a score in a fold; otherwise (folds,).
 
     Raises:
         InputError: Where a comparison would not be fair, or they share no fold.
@@ -136,16 +140,20 @@ def _paired_scores(baseline: GateSide, candidate: GateSide) -> tuple[Floats, Flo
             f"{baseline.name} and {candidate.name} have no fold in common; run both with the "
             "same folds"
         )
-    # Within one dataset or file a number is the same user's on both sides.
+    # Only within one dataset or file does a number stand for the same user on both sides.
     if baseline.users and candidate.users and baseline.user_source == candidate.user_source:
+        # Both tables get a column for each user of either side, so that their columns are pairs.
         numbers = np.union1d(baseline.users.numbers, candidate.users.numbers)
-        first = _scores_of_users(baseline, baseline.users, folds, numbers)
-        second = _scores_of_users(candidate, candidate.users, folds, numbers)
-        is_scored = np.isfinite(first).any(axis=0) | np.isfinite(second).any(axis=0)
-        return first[:, is_scored], second[:, is_scored]
-    first = np.array([baseline.fold_means[fold] for fold in folds])
-    second = np.array([candidate.fold_means[fold] for fold in folds])
-    return first, second
+        baseline_users = _scores_of_users(baseline, baseline.users, folds, numbers)
+        candidate_users = _scores_of_users(candidate, candidate.users, folds, numbers)
+        # A user may have scores only in folds that the other side lacks.
+        has_baseline_score = np.isfinite(baseline_users).any(axis=0)
+        has_candidate_score = np.isfinite(candidate_users).any(axis=0)
+        has_score = has_baseline_score | has_candidate_score
+        return baseline_users[:, has_score], candidate_users[:, has_score]
+    baseline_means = np.array([baseline.fold_means[fold] for fold in folds])
+    candidate_means = np.array([candidate.fold_means[fold] for fold in folds])
+    return baseline_means, candidate_means
 
 
 def _check_fair(baseline: GateSide, candidate: GateSide) -> None:
@@ -261,10 +269,10 @@ def gate_sides(
     Raises:
         InputError: Where the two cannot be compared, and as of `gate`.
     """
-    first, second = _paired_scores(baseline, candidate)
+    baseline_scores, candidate_scores = _paired_scores(baseline, candidate)
     return gate(
-        first,
-        second,
+        baseline_scores,
+        candidate_scores,
         margin=margin,
         k=baseline.k,
         planned_folds=baseline.planned_folds,

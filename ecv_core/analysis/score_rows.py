@@ -107,19 +107,20 @@ class SeveralMetrics(InputError):
 
 
 def chosen_metric(metrics: Sequence[str], wanted: str | None, file: str) -> str:
-    """The metric that was asked for, or the only one that there is.
+    """The file's name for the metric that was asked for, or else for the only one that it has.
 
     Args:
-        metrics: As the file calls them.
-        wanted: As the user calls it; None where nobody has said it.
+        metrics: As the file calls them: 'NDCG@10'.
+        wanted: As the user calls it: 'ndcg@10'; None where nobody has said it.
         file: How a sentence names it.
 
     Raises:
-        SeveralMetrics.
+        SeveralMetrics: Where the file has several, and it is not said which of them is meant.
     """
-    metric = first_of_metric(metrics, wanted)
-    if metric is not None:
-        return metric
+    wanted_metric = first_of_metric(metrics, wanted)
+    if wanted_metric is not None:
+        return wanted_metric
+    # The file may have another name for its only metric than the user, which needs no choice.
     if len(metrics) == 1:
         return metrics[0]
     shown = listed(metrics[:_MOST_NAMED])

@@ -24,6 +24,7 @@ from ecv_core.analysis.score_tables import (
     numbers_of,
     texts_of,
 )
+from ecv_core.records.arrays import Floats
 from ecv_core.records.errors import InputError
 
 if TYPE_CHECKING:
@@ -75,36 +76,51 @@ def rows_of_search(table: pa.Table, file: str, metric: str | None) -> ScoreRows:
     """
     last_iteration = _without_earlier_iterations(table)
     table = last_iteration.table
-    # For each metric and fold, this has the name of their column.
-    fold_columns: dict[str, dict[str, str]] = {}
-    for name in table.column_names:
-        match = _SCORE.fullmatch(name)
-        if match:
-            fold_columns.setdefault(match["metric"], {})[match["fold"]] = name
-    chosen = chosen_metric(list(fold_columns), metric, file)
-    folds = list(fold_columns[chosen])
-    scores = [numbers_of(table, column, file) for column in fold_columns[chosen].values()]
-    clues = [
-        MetricClue(f"the metric '{chosen}' of the search", chosen),
-        # In place of a metric it names the direction of its scores.
-        MetricClue("scikit-learn, whose searches rank the highest score first", "higher is better"),
-    ]
-    # The first clue decides the direction. Where no score is above zero, the scores are errors that
-    # a scorer has negated: higher is better, whatever the metric is called.
-    if all((scores_of_fold <= 0).all() for scores_of_fold in scores):
-        clues.reverse()
-    others = [name for name in fold_columns if name != chosen]
-    left_out = last_iteration.left_out + left_out_words(others, "other metrics")
-    left_out.append("scikit-learn's means, ranks, times and scores of training")
+    columns_by_metric = _fold_columns_by_metric(table.column_names)
+    chosen = chosen_metric(list(columns_by_metric), metric, file)
+    column_of_fold = columns_by_metric[chosen]
+    # The scores of all candidates in the first fold come first, then those in the second one, and
+    # so on. `labels_of_cells` gives the labels of all cells in the same order.
+    scores_of_folds = [numbers_of(table, column, file) for column in column_of_fold.values()]
+    scores = np.concatenate(scores_of_folds)
     candidates = names_by_parameters(table, "param_")
-    by_fold, by_candidate = labels_of_cells(distinct_labels(folds), distinct_labels(candidates))
+    fold_labels, candidate_labels = labels_of_cells(
+        distinct_labels(list(column_of_fold)), distinct_labels(candidates)
+    )
+    other_metrics = [name for name in columns_by_metric if name != chosen]
+    left_out = last_iteration.left_out + left_out_words(other_metrics, "other metrics")
+    left_out.append("scikit-learn's means, ranks, times and scores of training")
     return ScoreRows(
-        labels={"contender": by_candidate, "fold": by_fold},
-        scores=np.concatenate(scores),
+        labels={"contender": candidate_labels, "fold": fold_labels},
+        scores=scores,
         metric=f"test_{chosen}",  # The search calls it so, as it keeps scores of training too.
-        clues=clues,
+        clues=_clues_of_direction(chosen, scores),
         left_out=left_out,
     )
+
+
+def _fold_columns_by_metric(names: Sequence[str]) -> dict[str, dict[str, str]]:
+    """For each metric the column of each fold: {'auc': {'0': 'split0_test_auc'}}."""
+    columns: dict[str, dict[str, str]] = {}
+    for name in names:
+        match = _SCORE.fullmatch(name)
+        if match:
+            columns.setdefault(match["metric"], {})[match["fold"]] = name
+    return columns
+
+
+def _clues_of_direction(metric: str, scores: Floats) -> list[MetricClue]:
+    """What says whether higher or lower is better, the surest first."""
+    metric_clue = MetricClue(f"the metric '{metric}' of the search", metric)
+    # In place of a metric, this clue names the direction itself.
+    search_clue = MetricClue(
+        "scikit-learn, whose searches rank the highest score first", "higher is better"
+    )
+    # Where no score is above zero, the scores are errors that a scorer has negated. So higher is
+    # better, whatever the metric is called.
+    if (scores <= 0).all():
+        return [search_clue, metric_clue]
+    return [metric_clue, search_clue]
 
 
 def _without_earlier_iterations(table: pa.Table) -> TablePart:

@@ -178,26 +178,28 @@ def work_out_rule_curve(
     """The curve of a registered rule on each of the systems that have what it needs to decide.
 
     Args:
-        rule: What to work out.
-        systems: In the order of their numbers.
-        user_curves_by_rule: The curves of rules that need users' scores; may be empty.
+        rule: Whose curves are worked out.
+        systems: In the order of their numbers: the first is number 0.
+        user_curves_by_rule: The curves that `curves_of_run` has worked out; may be empty.
         draws: Orders per system and setting, where the rule is sampled.
         within_percent: The difference to count as close enough.
     """
     if rule.decides_by_sets and rule.needs_user_scores:
-        # Walks through all sets of folds with every user's score take long, so `curves_of_run` has
-        # worked these curves out run by run.
+        # It takes long to go through all sets of folds with every user's score. So
+        # `curves_of_run` has worked these curves out before, run by run.
         return RuleCurve(rule=rule.id, curves=user_curves_by_rule.get(rule.id, {}))
     settings = axis_values(rule, most_folds(systems))
     curves: dict[int, Curve] = {}
     for number, system in enumerate(systems):
-        # The rule is a registered one, at settings of its own axis. So what is refused is a system
-        # that lacks what the rule needs, such as users' scores, or has too many folds for a walk.
-        # It gets no curve, by which callers see that the rule does not serve all systems.
-        with suppress(InputError):
-            curves[number] = curve_of_rule(
+        try:
+            curve = curve_of_rule(
                 rule, system, settings, draws=draws, seed=number, within_percent=within_percent
             )
+        except InputError:
+            # The rule cannot decide on this system, which has no users' scores, for example, or
+            # too many folds to go through all sets of them. That it has no curve tells callers so.
+            continue
+        curves[number] = curve
     return RuleCurve(rule=rule.id, curves=curves)
 
 
