@@ -123,7 +123,7 @@ def _p_value_of_effect(
 
 
 def _smallest_step(scores: Floats) -> Floats:
-    """The smallest difference of two scores of a run that are not equal; 0 where all are.
+    """The smallest step of which the scores of a run can be multiples; 0 where all are equal.
 
     Args:
         scores: Shape (..., folds).
@@ -131,7 +131,11 @@ def _smallest_step(scores: Floats) -> Floats:
     Returns:
         Shape (..., 1).
     """
-    steps = np.diff(np.sort(scores, axis=-1), axis=-1)
+    differences = np.diff(np.sort(scores, axis=-1), axis=-1)
+    # Differences of shares of a few samples are multiples of a step, and so is by how much they
+    # differ from each other. That is small for other scores, even if they lie nearly on a line.
+    further_differences = np.diff(np.sort(differences, axis=-1), axis=-1)
+    steps = np.concatenate([differences, further_differences], axis=-1)
     is_rounding = steps <= _ROUNDING * np.abs(scores).max(axis=-1, keepdims=True)
     smallest = np.where(is_rounding, np.inf, steps).min(axis=-1, keepdims=True)
     return np.where(np.isinf(smallest), 0.0, smallest)

@@ -107,3 +107,11 @@ def test_a_fold_that_is_a_little_below_is_not_0_percent_below():
     scores = [0.9000, 0.9001, 0.8999, 0.9000, 0.9001, 0.8964]
     said = doubt_about_scores(scores, 0.0001**2, range(6))
     assert said.startswith("Fold 5 scores 0.4 % below")
+
+
+def test_the_drift_of_five_scores_that_have_no_step_is_that_of_the_t_test_of_a_slope():
+    # Five folds that rise by 20 deviations each: the t test of a slope finds all such drifts.
+    scores = np.random.default_rng(1).standard_normal((200, 5)) + 20 * np.arange(5)
+    found = drift_p_value(scores, np.full(200, np.nan))
+    expected = [stats.linregress(range(5), row).pvalue for row in scores]
+    assert found == pytest.approx(expected)
