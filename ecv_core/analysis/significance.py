@@ -51,6 +51,15 @@ class PairedTest:
             return "these learners, trained anew on data like these"
         return f"these fitted models, on new {self.over}"
 
+    def within(self, largest: float) -> PairedTest:
+        """The same test, its interval cut at the largest difference that the metric can have.
+
+        The interval of a difference that is larger stays: its scores have another scale.
+        """
+        if abs(self.difference) > largest:
+            return self
+        return replace(self, low=max(self.low, -largest), high=min(self.high, largest))
+
     def reversed(self) -> PairedTest:
         """The same test of the second minus the first."""
         effect = self.effect
@@ -70,9 +79,7 @@ def t_tests_over_users(
     """Compare systems by the scores of the same users: a paired t test.
 
     It speaks of the models as they were trained. Read as of the learners, it finds differences that
-    are not there (docs/method.md). The interval of 95 % is the percentile
-    bootstrap's over users. All pairs share the resamples, so that swapping two systems changes
-    nothing but signs.
+    are not there (docs/method.md). The interval of 95 % is Student's t, as p is.
 
     Args:
         scores: One row per system, one column per user; shape (systems, users >= 2).

@@ -78,6 +78,25 @@ def test_users_are_paired_over_the_folds_that_both_runs_have():
     assert one.p_holm == pytest.approx(expected)
 
 
+def test_no_interval_reaches_further_than_two_scores_can_differ():
+    # Two users differ by 0.25 and 0.5: t gives 0.375 and 12.7062 * 0.125 to each side.
+    # nDCG is from 0 to 1.
+    runs = [
+        with_users("high", {0: 0.6}, {0: users([0.5, 0.75])}),
+        with_users("low", {0: 0.25}, {0: users([0.25, 0.25])}),
+    ]
+    ((one,), _) = compare_runs(runs)
+    assert (one.test.low, one.test.high) == (-1, 1)
+    # An error has no greatest value.
+    spec = replace(SPEC, metric="rmse")
+    runs = [
+        with_users("high", {0: 0.6}, {0: users([0.5, 0.75], metric="rmse")}, spec),
+        with_users("low", {0: 0.25}, {0: users([0.25, 0.25], metric="rmse")}, spec),
+    ]
+    ((one,), _) = compare_runs(runs)
+    assert one.test.high == pytest.approx(0.375 + 12.7062 * 0.125, rel=1e-5)
+
+
 def test_without_users_scores_folds_are_paired():
     high = with_users("high", {0: 0.3, 1: 0.4, 2: 0.5})
     low = with_users("low", {2: 0.2, 1: 0.2, 0: 0.2}, {0: users([0.1, 0.2])})
