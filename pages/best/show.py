@@ -234,7 +234,7 @@ def _time_amount(selection: ShownSelection, about_word: str) -> Amount | None:
 
     Args:
         selection: Whose folds were looked at.
-        about: What stands before the time that was saved: of folds that never ran, a forecast.
+        about_word: What stands before the time that was saved: of folds that never ran, a forecast.
     """
     used_folds = selection.folds_used
     used_seconds = 0.0

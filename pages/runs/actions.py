@@ -16,7 +16,7 @@ from ecv_core.store.schema import UNDO_MINUTES
 from pages.shared.address.navigation import COMPARE, open_page, show_view
 from pages.shared.base.rows import row_container
 from pages.shared.live.person import run_actions, why_not
-from pages.shared.live.runs import COMPARED, ids_of
+from pages.shared.live.runs import COMPARED, COMPARED_BOX, ids_of
 from pages.shared.live.state import errors_as_sentences, store
 
 REMOVED = "runs-removed"
@@ -243,6 +243,7 @@ def _can_be_resumed(row: ListedRun) -> bool:
 
 def _compare(run_ids: Sequence[str]) -> None:
     show_view(COMPARE)
+    st.session_state[COMPARED_BOX] = list(run_ids)
     st.query_params[COMPARED] = ",".join(run_ids)
 
 

@@ -14,6 +14,7 @@ from ecv_core.store.recorded import recorded_runs
 from pages.shared.address.link import replace_in_address
 from pages.shared.base.glossary import glossary_link
 from pages.shared.charts.cite import draw_paper_panel, machine_and_versions
+from pages.shared.live.running import just_arrived
 from pages.shared.live.runs import (
     COMPARED,
     COMPARED_BOX,
@@ -152,6 +153,7 @@ def _recorded_runs_by_key() -> dict[str, RunRecord]:
 
 
 def _address_runs(keys: list[str]) -> None:
+    st.session_state.pop(_OUTDATED, None)
     st.query_params[COMPARED] = ",".join(keys[:MOST])
 
 
@@ -161,7 +163,8 @@ def _box_decides(address: str) -> bool:
     The menu leads here without runs: then those are compared that were picked before another page
     was opened, here or in the table of all runs, unless they have been deleted meanwhile.
     """
-    if address == st.session_state.get(_OUTDATED):
+    # A link that leads here from another page may have the runs that the address had before.
+    if address == st.session_state.get(_OUTDATED) and not just_arrived():
         return True
     st.session_state.pop(_OUTDATED, None)
     return not address.strip(",")

@@ -294,8 +294,8 @@ def comparison_answer(runs: Sequence[NamedRun]) -> Answer:
     sentences = []
     if len(_panels(runs)) == len(runs):
         sentences = [
-            "Each run has another dataset or metric. Folds, savings in percent and the difference "
-            "to the k-fold mean can be compared."
+            "No two of these runs have the same dataset and metric. Folds, savings in percent and "
+            "the difference to the k-fold mean can be compared."
         ]
     if len(_panels(runs)) == 1:
         best_name, best = runs[0]  # `named_runs` puts the best mean first
@@ -480,7 +480,7 @@ def _say_untested(untested: Sequence[Untested], runs: Sequence[NamedRun]) -> Non
         )
     without_folds = [name for name, run in runs if not run.folds]
     if without_folds:
-        st.caption(escaped(f"No fold is finished yet: {', '.join(without_folds)}."))
+        st.caption(escaped(f"No fold is finished: {', '.join(without_folds)}."))
 
 
 def _say_unfair(pairs: Sequence[Untested]) -> None:

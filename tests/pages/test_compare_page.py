@@ -242,6 +242,27 @@ def test_what_is_picked_goes_into_the_address(app, a_run):
     assert not app.exception
 
 
+def test_a_link_with_the_runs_from_before_a_pick_has_these_again(app, a_run):
+    runs = [a_run(SCORES), a_run(SCORES, algorithm="popular")]
+    ids = [run.run_id for run in runs]
+    open_compare(app, *ids)
+    app.multiselect(key="compared").set_value(ids[:1]).run()
+    app.switch_page("run/run.py").run()
+    open_compare(app, *ids)
+    assert sorted(app.multiselect(key="compared").value) == sorted(ids)
+
+
+def test_the_example_can_be_opened_again_once_all_is_taken_out(app, record):
+    record("ml-100k", "item-knn")
+    record("ml-100k", "popular")
+    open_compare(app)
+    app.button(key="example").click().run()
+    app.multiselect(key="compared").set_value([]).run()
+    app.query_params["runs"] = ""  # as the browser has it then
+    app.button(key="example").click().run()
+    assert len(app.multiselect(key="compared").value) == 2
+
+
 def replaced_in_address(app):
     """What the page has the browser put into the address."""
     return steps_of(app, "replace-runs")
@@ -250,7 +271,7 @@ def replaced_in_address(app):
 def test_runs_without_a_fold_are_named_and_do_no_harm(app, a_run):
     runs = [a_run(SCORES), a_run(algorithm="popular", state=RunState.CANCELLED)]
     open_compare(app, *(run.run_id for run in runs))
-    assert "No fold is finished yet: Popularity." in texts(app).replace("\\", "")
+    assert "No fold is finished: Popularity." in texts(app).replace("\\", "")
     runs = [run.run_id for run in runs[1:]]
     open_compare(app, *runs)
     assert "None of these runs has a finished fold yet" in texts(app)

@@ -110,6 +110,17 @@ def test_picked_runs_open_side_by_side(app, a_run):
     assert app.multiselect(key="compared").value == [runs[1].run_id, runs[0].run_id]
 
 
+def test_compare_has_a_run_again_that_was_taken_out_there(app, a_run):
+    runs = [a_run([0.3, 0.31]), a_run([0.2, 0.21], algorithm="popular")]
+    open_history(app, *runs)
+    app.button(key="compare-picked").click().run()
+    app.multiselect(key="compared").set_value([runs[0].run_id]).run()
+    app.query_params["runs"] = runs[0].run_id  # as the browser has it then
+    open_view(app, "All runs")
+    app.button(key="compare-picked").click().run()
+    assert compared(app) == {run.run_id for run in runs}
+
+
 @pytest.fixture
 def pick_rows(app, store):
     """Pick rows of the table by their numbers, as clicks do."""
