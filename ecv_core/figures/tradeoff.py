@@ -79,7 +79,7 @@ def tradeoff_figure(
     _add_average(figure, frame[frame["kind"] == AVERAGE], colours)
     _add_paper(figure, frame[frame["kind"] == PAPER], colours)
     if answer is not None:
-        _add_answer(figure, answer, colours)
+        _add_answer(figure, answer, end_of_difference_axis(frame), colours)
     return lay_out(
         figure,
         base_layout(colours, 500),
@@ -268,8 +268,15 @@ def _add_paper(figure: go.Figure, rows: pd.DataFrame, colours: Palette) -> None:
     )
 
 
-def _add_answer(figure: go.Figure, answer: Option, colours: Palette) -> None:
-    """A ring around the cheapest option, wherever it is; its words stand below all lines."""
+def _add_answer(figure: go.Figure, answer: Option, axis_end: float, colours: Palette) -> None:
+    """A ring around the cheapest option, wherever it is; its words stand below all lines.
+
+    Where the axis of the difference, which goes from 0 to `axis_end`, leaves no room below the
+    ring, they stand above it.
+    """
+    words_place = "bottom left"
+    if answer.outcome.mean_difference_percent < 0.1 * axis_end:
+        words_place = "top left"
     words = titled(answer.rule)
     axis = RULES[answer.rule].axis
     setting = answer.outcome.setting
@@ -280,8 +287,9 @@ def _add_answer(figure: go.Figure, answer: Option, colours: Palette) -> None:
         y=[answer.outcome.mean_difference_percent],
         text=["<b>the answer</b>"],
         mode="markers+text",
-        textposition="bottom left",
+        textposition=words_place,
         textfont={"size": 16, "color": colours.ink},
+        cliponaxis=False,
         marker={
             "size": 24,
             "symbol": "circle-open",

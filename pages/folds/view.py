@@ -271,7 +271,9 @@ def show_options(explored: Explored, advice: FoldsAdvice) -> None:
         "cost": number(f"share of {explored.cost}", "%.0f %%", "Of all folds, averaged over runs."),
         "risk": number("risk", "%.1f %%", risk.capitalize()),
         "95 % of orders within": number(
-            None, "%.2f %%", "The difference that 95 % of orders do not exceed."
+            None,
+            "%.2f %%",
+            "The difference that 95 % of the orders of a run do not exceed, averaged over runs.",
         ),
     }
     columns["runs that keep it"] = text(
@@ -371,6 +373,9 @@ def _numbers_sentence(explored: Explored, alpha: float) -> str:
     mean_difference = percent_text(outcome.mean_difference_percent / 100, ".2f")
     difference_words = f"{mean_difference} from the {explored.reference} mean"
     largest_difference = percent_text(outcome.difference_quantiles[0.95] / 100, ".2f")
+    largest_words = f"{largest_difference} of that mean"
+    if len(explored.systems) > 1:
+        largest_words += ", averaged over the runs,"
     assert outcome.within is not None  # the curves were made for an acceptable difference
     share_near_mean = (
         f"{percent_text(outcome.within, '.0f')} end within {explored.within_percent:g} %"
@@ -380,7 +385,7 @@ def _numbers_sentence(explored: Explored, alpha: float) -> str:
         "(paper: "
         f"{PAPER_COST_PERCENT} %) and ends {difference_words} (paper: {PAPER_DIFFERENCE_PERCENT} "
         "%). Of all "
-        f"orders, 95 % end within {largest_difference} of that mean and {share_near_mean}; the "
+        f"orders, 95 % end within {largest_words} and {share_near_mean}; the "
         f"interval at the stop holds it in {percent_text(outcome.coverage, '.0f')}."
     )
 

@@ -84,13 +84,14 @@ def test_lines_of_runs_are_named_at_the_highest_and_each_rule_is_called_as_in_th
     assert figure.layout.xaxis.title.text == "folds used (% of all folds)"
 
 
-def test_the_answer_is_ringed_at_what_it_costs_and_gives():
+def ring_at(difference_percent):
+    """The mark of an answer that ends so far from the k-fold mean."""
     outcome = Outcome(
         k=10,
         setting=0.0355,
         mean_stop=3.5,
         stop_distribution={},
-        mean_difference_percent=0.8,
+        mean_difference_percent=difference_percent,
         difference_quantiles={},
         coverage=0.9,
         cost_percent=35.0,
@@ -98,9 +99,18 @@ def test_the_answer_is_ringed_at_what_it_costs_and_gives():
     answer = Option(
         rule="precision", outcome=outcome, systems_keeping_promise=1, sampled=False, checks=()
     )
-    ring = tradeoff_figure(FRAME, answer=answer).data[-1]
+    return tradeoff_figure(FRAME, answer=answer).data[-1]
+
+
+def test_the_answer_is_ringed_at_what_it_costs_and_gives():
+    ring = ring_at(0.8)
     assert (*ring.x, *ring.y, *ring.text) == (35.0, 0.8, "<b>the answer</b>")
+    assert ring.textposition == "bottom left"
     assert "Precision, tolerance 3.55 %" in ring.hovertemplate
+
+
+def test_the_words_of_an_answer_at_the_foot_of_the_picture_stand_above_it():
+    assert ring_at(0.05).textposition == "top left"
 
 
 def test_the_axis_holds_the_papers_point_and_the_average():

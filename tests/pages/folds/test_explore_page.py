@@ -68,6 +68,8 @@ def test_runs_of_ten_and_of_four_folds_have_seven_on_average(app, a_run):
     assert float(used) + float(saved) == pytest.approx(7, abs=0.11)  # each is rounded
     sentence = steps_of(app, "explore-numbers")["sentences"][0]
     assert re.search(r"of 7 folds on average .* from the k-fold mean", sentence)
+    # Each run has such a bound of its own.
+    assert "% of that mean, averaged over the runs, and" in sentence
 
 
 def test_the_batch_of_the_newest_run_is_picked(app, store, a_run, a_fold):
