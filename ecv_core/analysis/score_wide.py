@@ -62,6 +62,9 @@ from ecv_core.records.parameters import listed
 if TYPE_CHECKING:
     import pyarrow as pa
 
+_LEAST_COUNT = 10
+"""Beside fractions up to 1, whole numbers that go up to this at least are counts, and no scores."""
+
 
 class _ScoreNames(NamedTuple):
     """Which columns, or which rows, of a table have scores."""
@@ -226,7 +229,7 @@ def _score_columns(table: pa.Table, label_column: str | None, file: str) -> _Sco
 
 
 def _part_counts(table: pa.Table, names: Sequence[str], file: str) -> tuple[list[str], list[str]]:
-    """The columns of whole numbers above 1 where all other numbers are fractions up to 1.
+    """The columns of whole numbers from 10 on where all other numbers are fractions up to 1.
 
     Such are 'ratings' and 'year' beside columns of nDCG, which no contender of that name has.
 
@@ -243,7 +246,7 @@ def _part_counts(table: pa.Table, names: Sequence[str], file: str) -> tuple[list
         lambda name: (
             name in whole
             and not names_row_numbers(name)
-            and np.abs(numbers_of(table, name, file)).max() > 1
+            and np.abs(numbers_of(table, name, file)).max() >= _LEAST_COUNT
         ),
     )
 
