@@ -57,7 +57,7 @@ def named(algorithm, scores, stopped_at, state=RunState.FINISHED, source="rapl",
 
 
 RUNS = [
-    named("item-knn", [0.2, 0.4, 0.3, 0.5], 3),
+    named("item-knn", [0.2, 0.4, 0.3, 0.5], 3, full=True),
     named("popular", [0.1], None, RunState.RUNNING),
     named("implicit-mf", [], None, RunState.QUEUED),
 ]
@@ -72,7 +72,8 @@ def test_each_run_is_a_row_with_its_mean_at_the_stop_and_what_it_took_until_ther
     assert (first["low"], first["high"]) == pytest.approx((0.3, 0.7))
     assert (first["folds_used"], first["folds_saved"], first["stop"]) == (3, 2, 3)
     assert (first["joules"], first["grams_co2e"], first["seconds"]) == (30, 3, 6)
-    # Four of five folds ran at 10 J each: the fourth and the fifth were not needed.
+    # Four of five folds ran at 10 J each, the fourth to check the stop: it and the fifth were not
+    # needed.
     assert (first["saved_joules"], first["saved_percent"]) == pytest.approx((20, 40))
     assert math.isnan(first["k_fold_mean"])
     assert (second["folds_used"], second["folds_saved"], second["mean"]) == (1, 0, 0.1)
