@@ -81,9 +81,11 @@ def drive(
     """
     executor = executor or Here()
     # Whatever ends the block, signs of life are given until every run has its state; the thread
-    # that writes progress ends first, so that it writes none of a run that has ended.
+    # that writes progress ends first, so that it writes none of a run that has ended. Whoever has
+    # given up waiting for a database does not wait once more before the folds are in a file.
     with (
         signs_of_life(plan_runs.store),
+        waiting_for_database(None),
         _ending_runs(plan_runs, is_closing),
         waiting_for_database(plan_runs.tell_connection),
         closed_after(ProgressWriter(plan_runs.store)) as writer,

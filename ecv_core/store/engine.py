@@ -242,14 +242,15 @@ _SAY: ContextVar[Say | None] = ContextVar("say", default=None)
 
 
 @contextmanager
-def waiting_for_database(say: Say) -> Iterator[None]:
+def waiting_for_database(say: Say | None) -> Iterator[None]:
     """In this block and thread a database that cannot be reached is waited for.
 
     A transaction whose connection is lost in the middle is done again where it is `repeatable`;
     any other one fails.
 
     Args:
-        say: Is told, each time that it was asked in vain.
+        say: Is told, each time that it was asked in vain; None where nothing is to wait, though a
+            block around this one says so.
     """
     token = _SAY.set(say)
     try:
@@ -262,7 +263,7 @@ def _open_connection(engine: sa.Engine) -> sa.Connection:
     """A connection; waited for where `waiting_for_database` says so. Raises: SQLAlchemyError."""
     say = _SAY.get()
     if say is None:
-        # No block of `waiting_for_database` is open, so that an error is raised at once.
+        # No block of `waiting_for_database` says so, so that an error is raised at once.
         return engine.connect()
     was_away = False
     while True:

@@ -300,7 +300,10 @@ def test_what_a_command_that_gave_up_has_computed_is_in_the_database_at_the_next
         return fold_result(index, SCORES[index])
 
     callbacks = Callbacks(trouble=SaveAttempts(lambda sentence: None))
-    with pytest.raises(RunError, match=r"gave up after .* the next start takes them into"):
+    with (
+        pytest.raises(RunError, match=r"gave up after .* the next start takes them into"),
+        waiting_for_database(SaveAttempts(lambda sentence: None)),  # as every command does
+    ):
         drive(RunPlan(SPEC), PlanRuns(store, callbacks=callbacks), Here(computing(gone)))
     (path,) = data.iterdir()  # and nowhere else
     assert re.fullmatch(r"runs-rescued-[0-9a-f]{8}-\w+\.sqlite", path.name)
