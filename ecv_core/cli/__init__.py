@@ -156,7 +156,9 @@ def _complain_of_file(error: OSError, failure_code: int) -> int:
     if error.errno == errno.ENAMETOOLONG:
         name = str(error.filename)[:100]
         return _complain(f"{name}... is too long for a file name", BAD_INPUT)
-    if error.errno not in _WAYS_OUT:
+    # Where it names no file, what may not be done is of a process or a connection.
+    is_of_no_file = isinstance(error, PermissionError) and error.filename is None
+    if error.errno not in _WAYS_OUT or is_of_no_file:
         return _end_unforeseen(error, failure_code)
     what = f"{error.filename} cannot be used"
     if error.filename is None:
