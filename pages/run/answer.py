@@ -76,7 +76,7 @@ def _certainty(run: RunRecord, new_data: MeanOnNewData | None) -> Certainty:
     """How sure the mean is, by its interval for new users (None where that is not known).
 
     It is sure once nothing is to come and its interval, for new users where that is known, is
-    within a tenth of the mean to each side.
+    within a tenth of the mean to each side, and no doubt is said of the stop.
     """
     if run.state is RunState.FAILED:
         return Certainty.FAILED
@@ -92,12 +92,16 @@ def _certainty(run: RunRecord, new_data: MeanOnNewData | None) -> Certainty:
 def _is_wide(run: RunRecord, new_data: MeanOnNewData | None, mean: float) -> bool:
     """Whether the interval leaves the mean uncertain, or is not known.
 
-    It is the interval for new users, or of these folds where that one is not known.
+    It is the interval for new users, or of these folds where that one is not known. After an early
+    stop it is both, as the verdict on the stop is by that of these folds.
     """
-    if new_data is not None:
-        return leaves_mean_uncertain(new_data.interval, mean)
     interval = shown_interval(run).interval
-    return interval is None or leaves_mean_uncertain(interval, mean)
+    is_wide = interval is None or leaves_mean_uncertain(interval, mean)
+    if new_data is None:
+        return is_wide
+    if run.stopped_early and interval is not None and is_wide:
+        return True
+    return leaves_mean_uncertain(new_data.interval, mean)
 
 
 def _sentence_on_state(run: RunRecord) -> str:

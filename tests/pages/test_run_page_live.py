@@ -130,6 +130,26 @@ def test_the_interval_for_new_users_stands_before_that_of_the_folds(app, store, 
     assert any(one.startswith("95 % interval: ± 0.6353 over these folds") for one in captions(app))
 
 
+def test_a_stop_that_is_called_uncertain_is_not_called_sure(app, store, a_fold):
+    # Two thousand users leave little doubt, three folds that are 0.29, 0.30 and 0.31 leave some.
+    spec = make_spec(dataset="synthetic", algorithm="popular", alpha=1.0)
+    (run_id,) = store.create([spec], owner="test")
+    store.start(run_id, owner="test")
+    of_users = np.linspace(-0.1, 0.1, 2000, dtype=np.float32)[:, None]
+    for index, score in enumerate((0.29, 0.30, 0.31)):
+        users = UserScores(
+            users=np.arange(2000, dtype=np.int32), metrics=("ndcg@10",), values=of_users + score
+        )
+        fold = replace(a_fold(index, score, "rapl"), user_scores=users)
+        store.add_fold(run_id, fold, stopped_at=3)
+    store.finish(run_id, RunState.FINISHED)
+    open_run(app, store.run(run_id))
+    kind, (_, of_new_users, said) = verdict(app)
+    assert of_new_users.startswith("95 % interval for new users: 0.28")  # a tenth below is 0.27
+    assert said.endswith("but is uncertain.")
+    assert kind == "uncertain"
+
+
 def test_without_users_scores_nothing_is_guessed_of_new_users(app, a_run):
     open_run(app, a_run(SCORES, stopped_at=4))
     assert verdict(app)[1][1].startswith("No interval for new users")
