@@ -248,8 +248,9 @@ class PlanRuns:
         run = self.run_of(spec)
         if run is None and self._plan_id:
             # Another program that goes on with the same plan may have made it meanwhile.
-            for member in self.store.group(self._plan_id):
-                self._run_ids_by_key.setdefault(_key_of_run(member.spec), member.run_id)
+            for other in self.store.runs_like(spec):
+                if other.group == self._plan_id:
+                    self._run_ids_by_key.setdefault(_key_of_run(other.spec), other.run_id)
             run = self.run_of(spec)
         if run is None:
             (run_id,) = self.store.create(
