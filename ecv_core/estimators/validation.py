@@ -36,7 +36,7 @@ from ecv_core.jobs.plan import FoldTask
 from ecv_core.jobs.plan_runs import Callbacks, PlanRuns, SaveAttempts
 from ecv_core.library.run import Run
 from ecv_core.library.settings import settings_of_rule
-from ecv_core.records.errors import Cancelled
+from ecv_core.records.errors import Cancelled, StoreError
 from ecv_core.records.parameters import listed
 from ecv_core.records.run import (
     LARGEST_SCORE,
@@ -628,5 +628,9 @@ def _open_run(
         with signs_of_life(open_store()), waiting_for_database(SaveAttempts(log.warning)):
             yield run
     except BaseException as error:
-        run.end(RunState.INTERRUPTED, str(error)[:500] or type(error).__name__)
+        try:
+            run.end(RunState.INTERRUPTED, str(error)[:500] or type(error).__name__)
+        except StoreError as error_at_end:
+            # The caller is told why the run ended, also where the database is away.
+            log.warning("nobody was told that the run has ended: %s", error_at_end)
         raise

@@ -271,6 +271,22 @@ def test_a_cross_validation_waits_as_a_command_does(
     assert [fold.score for fold in run.folds_in_order] == list(validated["test_score"])
 
 
+def test_an_interrupt_is_one_still_where_the_database_is_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "deep"
+    monkeypatch.setenv("ECV_DATABASE_URL", f"sqlite:///{folder / 'runs.sqlite'}")
+
+    class Interrupted(LinearRegression):  # type: ignore[misc]
+        def fit(self, X: np.ndarray, y: np.ndarray) -> Interrupted:
+            folder.rename(tmp_path / "away")
+            raise KeyboardInterrupt
+
+    X = np.arange(60.0)[:, None]
+    with pytest.raises(KeyboardInterrupt):
+        ecv.cross_validate(Interrupted(), X, X[:, 0] % 7, cv=3, rule="never", keep=True)
+
+
 def wait_for(is_so: Callable[[], bool]) -> None:
     end = time.monotonic() + PATIENCE
     while not is_so():
