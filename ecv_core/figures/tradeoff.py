@@ -271,12 +271,15 @@ def _add_paper(figure: go.Figure, rows: pd.DataFrame, colours: Palette) -> None:
 def _add_answer(figure: go.Figure, answer: Option, axis_end: float, colours: Palette) -> None:
     """A ring around the cheapest option, wherever it is; its words stand below all lines.
 
-    Where the axis of the difference, which goes from 0 to `axis_end`, leaves no room below the
-    ring, they stand above it.
+    They stand above or right of it where they would be cut off, also on a phone, at an end of an
+    axis; that of the difference goes from 0 to `axis_end`.
     """
-    words_place = "bottom left"
+    above_or_below = "bottom"
     if answer.outcome.mean_difference_percent < 0.1 * axis_end:
-        words_place = "top left"
+        above_or_below = "top"
+    side = "left"
+    if answer.outcome.cost_percent < 30:
+        side = "right"
     words = titled(answer.rule)
     axis = RULES[answer.rule].axis
     setting = answer.outcome.setting
@@ -285,11 +288,10 @@ def _add_answer(figure: go.Figure, answer: Option, axis_end: float, colours: Pal
     figure.add_scatter(
         x=[answer.outcome.cost_percent],
         y=[answer.outcome.mean_difference_percent],
-        text=["<b>the answer</b>"],
+        text=["<b>answer</b>"],
         mode="markers+text",
-        textposition=words_place,
+        textposition=f"{above_or_below} {side}",
         textfont={"size": 16, "color": colours.ink},
-        cliponaxis=False,
         marker={
             "size": 24,
             "symbol": "circle-open",

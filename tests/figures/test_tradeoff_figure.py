@@ -84,8 +84,8 @@ def test_lines_of_runs_are_named_at_the_highest_and_each_rule_is_called_as_in_th
     assert figure.layout.xaxis.title.text == "folds used (% of all folds)"
 
 
-def ring_at(difference_percent):
-    """The mark of an answer that ends so far from the k-fold mean."""
+def ring_at(difference_percent, cost_percent=35.0):
+    """The mark of an answer that ends so far from the k-fold mean, at this cost."""
     outcome = Outcome(
         k=10,
         setting=0.0355,
@@ -94,7 +94,7 @@ def ring_at(difference_percent):
         mean_difference_percent=difference_percent,
         difference_quantiles={},
         coverage=0.9,
-        cost_percent=35.0,
+        cost_percent=cost_percent,
     )
     answer = Option(
         rule="precision", outcome=outcome, systems_keeping_promise=1, sampled=False, checks=()
@@ -104,13 +104,14 @@ def ring_at(difference_percent):
 
 def test_the_answer_is_ringed_at_what_it_costs_and_gives():
     ring = ring_at(0.8)
-    assert (*ring.x, *ring.y, *ring.text) == (35.0, 0.8, "<b>the answer</b>")
+    assert (*ring.x, *ring.y, *ring.text) == (35.0, 0.8, "<b>answer</b>")
     assert ring.textposition == "bottom left"
     assert "Precision, tolerance 3.55 %" in ring.hovertemplate
 
 
-def test_the_words_of_an_answer_at_the_foot_of_the_picture_stand_above_it():
+def test_the_words_of_an_answer_at_an_edge_of_the_picture_stand_inside():
     assert ring_at(0.05).textposition == "top left"
+    assert ring_at(0.8, cost_percent=15.0).textposition == "bottom right"
 
 
 def test_the_axis_holds_the_papers_point_and_the_average():
