@@ -9,7 +9,7 @@ import tempfile
 import time
 import weakref
 from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Unpack
 
@@ -214,11 +214,13 @@ class Tracked:
             folds.close()
 
     def forget_if_empty(self) -> None:
-        """End the loop, and keep nothing of a run that has no fold."""
+        """End the loop after an error, and keep nothing of a run that has no fold."""
         self.close()
-        if self._run_id is not None and not self._store.run(self._run_id).folds:
-            self._store.delete(self._run_id)
-            self._run_id = None
+        with suppress(StoreError):
+            # Where the database is away, the run stays, and the caller has the first error to tell.
+            if self._run_id is not None and not self._store.run(self._run_id).folds:
+                self._store.delete(self._run_id)
+                self._run_id = None
 
     def __repr__(self) -> str:
         if self._run_id is None:

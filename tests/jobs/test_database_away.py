@@ -86,10 +86,21 @@ def test_a_command_waits_for_a_server_that_is_away_and_says_so_once(
 ) -> None:
     store = open_store(server.database())
     sentences: list[str] = []
-    away = GoesAway(server, seconds=2.0)
-    callbacks = Callbacks(trouble=SaveAttempts(sentences.append))
-    drive(RunPlan(SPEC), PlanRuns(store, callbacks=callbacks), Here(computing(away)))
-    away.thread.join()
+    attempts = SaveAttempts(sentences.append)
+    tries_in_vain = count()
+
+    def tell_and_come_back(sentence: str | None) -> None:
+        attempts(sentence)
+        if sentence and next(tries_in_vain) == 2:
+            server.start()
+
+    def gone(spec: RunSpec, index: int) -> FoldResult:
+        if index == 1:
+            server.go_away()
+        return fold_result(index, SCORES[index])
+
+    callbacks = Callbacks(trouble=tell_and_come_back)
+    drive(RunPlan(SPEC), PlanRuns(store, callbacks=callbacks), Here(computing(gone)))
     (run,) = store.runs()
     assert run.state is RunState.FINISHED
     assert [fold.score for fold in run.folds] == list(SCORES)
@@ -285,6 +296,23 @@ def test_an_interrupt_is_one_still_where_the_database_is_away(
     X = np.arange(60.0)[:, None]
     with pytest.raises(KeyboardInterrupt):
         ecv.cross_validate(Interrupted(), X, X[:, 0] % 7, cv=3, rule="never", keep=True)
+
+
+def test_a_model_whose_loop_is_left_where_the_database_is_away_ends_with_its_own_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "deep"
+    monkeypatch.setenv("ECV_DATABASE_URL", f"sqlite:///{folder / 'runs.sqlite'}")
+
+    class Interrupted:
+        def fit(self, interactions: object) -> None:
+            folder.rename(tmp_path / "away")
+            raise KeyboardInterrupt
+
+        def recommend(self, users: object, n: int) -> None: ...
+
+    with pytest.raises(KeyboardInterrupt):
+        ecv.evaluate("synthetic", Interrupted(), k=3, metric="ndcg")
 
 
 def wait_for(is_so: Callable[[], bool]) -> None:
