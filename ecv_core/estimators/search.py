@@ -401,10 +401,10 @@ def _warn_where_lower_is_better(name: str, mean: float) -> None:
     if metric is None or metric.higher_is_better or not mean > 0:
         return
     warnings.warn(
-        f"a search takes the highest {name}, and of that lower is better; negate it, as "
-        "make_scorer does with greater_is_better=False",
+        f"a search takes the highest {name}, although lower is better; negate it, as make_scorer "
+        "does with greater_is_better=False",
         UserWarning,
-        stacklevel=5,
+        stacklevel=6,  # The warning points at where fit is called.
     )
 
 

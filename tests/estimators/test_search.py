@@ -799,7 +799,8 @@ def test_a_search_for_the_highest_error_is_warned_of():
     X, y = load_diabetes(return_X_y=True)
     grid = {"alpha": [0.1, 10.0]}
     error = make_scorer(mean_squared_error)
-    with pytest.warns(UserWarning, match="the highest mean_squared_error, and of that lower"):
+    with pytest.warns(UserWarning, match="highest mean_squared_error, although") as warned:
         ecv.EFoldSearchCV(Ridge(), grid, cv=3, scoring=error).fit(X, y)
+    assert warned[0].filename == __file__
     negated = make_scorer(mean_squared_error, greater_is_better=False)
     ecv.EFoldSearchCV(Ridge(), grid, cv=3, scoring=negated).fit(X, y)  # a warning is an error here
