@@ -58,9 +58,10 @@ def integral(
 ) -> Integral:
     """The energy from begin to end, by the trapezoid rule, or by the differences of a counter.
 
-    A gap is time in which samples of a power are missing, or a counter began anew. It takes what
-    lies between its neighbours, or the mean power of the counter; its bounds are the least and the
-    most power seen. A counter that moves in steps leaves one of them unknown at its ends.
+    A gap is time in which samples of a power are missing, or a counter began anew. Its energy is
+    estimated, by the power before and after the gap, or by the mean power of the counter. With the
+    least and the most power seen in its place, the whole energy is `low` and `high`. For a counter
+    that moves in steps, one step more or less is possible, too.
 
     Args:
         samples: In the order of their times, all of one unit; those outside of the span count too.
@@ -69,7 +70,8 @@ def integral(
         sampling_seconds: Between two samples, as it was intended.
 
     Returns:
-        No joules, all of it a gap, where there is no sample, or a counter has not moved.
+        No joules, and the whole span as a gap, where there is no sample, or a counter has not
+        moved.
     """
     nothing_known = Integral(joules=0.0, low=0.0, high=0.0, gap_seconds=end - begin)
     if not samples:
@@ -80,19 +82,31 @@ def integral(
     # sample to the next one, and from the last one on.
     begins = np.concatenate([[begin], times])
     ends = np.concatenate([times, [end]])
+    seconds = ends - begins
     power: _Power | None
     if samples[0].unit == "W":
-        power = _power_of_watts(values, ends - begins, sampling_seconds)
+        power = _power_of_watts(values, seconds, sampling_seconds)
     else:
-        power = _power_of_counter(values, ends - begins, sampling_seconds)
+        power = _power_of_counter(values, seconds, sampling_seconds)
     if power is None:
         return nothing_known
     # Only the part of each stretch counts that lies between begin and end.
     seconds_inside = np.maximum(np.minimum(ends, end) - np.maximum(begins, begin), 0.0)
-    # A stretch that is cut keeps its share of the gap. The length of a stretch outside is not
-    # needed, and 1 stands for it, so that nothing is divided by 0.
-    lengths = np.where(seconds_inside > 0, ends - begins, 1.0)
+    # A stretch of 4 s with a gap of 2 s, of which only 1 s is inside, has a gap of 0.5 s inside. A
+    # stretch outside has none: 1 takes the place of its length, so that nothing is divided by 0.
+    lengths = np.where(seconds_inside > 0, seconds, 1.0)
     missing_seconds = power.gaps * seconds_inside / lengths
+    return _energy_of_power(power, seconds_inside, missing_seconds)
+
+
+def _energy_of_power(power: _Power, seconds_inside: Floats, missing_seconds: Floats) -> Integral:
+    """The energy of the stretches' parts inside a span, with its bounds.
+
+    Args:
+        power: The power in each stretch.
+        seconds_inside: How much of each stretch is inside the span; shape (samples + 1,).
+        missing_seconds: Seconds of that part of which no sample tells; shape (samples + 1,).
+    """
     joules = float(seconds_inside @ power.watts)
     # In the gaps the power may have been the least that was seen, or the most.
     sampled_joules = float((seconds_inside - missing_seconds) @ power.watts)

@@ -602,14 +602,17 @@ def _meter(
 
 
 def _samplers(meter_names: Sequence[str]) -> list[Sampler]:
-    """A sampler of each meter, as ECV_METER names it; those that cannot be are left out.
+    """A sampler of each meter that ECV_METER names, without those that cannot be used.
 
-    Two shelly are called 'shelly' and 'shelly 2', and a command by the name of its program.
+    Of 'shelly:192.168.1.20', 'shelly:192.168.1.21' and the command '/opt/bin/watts --total', the
+    samplers are called 'shelly', 'shelly 2' and 'watts'.
     """
     samplers = []
     count_of_kind: Counter[str] = Counter()
     for meter_name in meter_names:
-        kind = Path(re.split(r"[:\s]", meter_name)[0]).name
+        # A colon or a space ends the kind of the meter, or the path of the command's program.
+        kind_or_path = re.split(r"[:\s]", meter_name)[0]
+        kind = Path(kind_or_path).name
         name = kind
         if count_of_kind[kind]:
             name = f"{kind} {count_of_kind[kind] + 1}"
@@ -618,7 +621,7 @@ def _samplers(meter_names: Sequence[str]) -> list[Sampler]:
         except InputError as error:
             log.warning("a meter of %s is left out: %s", METERS_VARIABLE, error)
         else:
-            count_of_kind[kind] += 1
+            count_of_kind[kind] += 1  # A meter that is left out takes no number.
     return samplers
 
 

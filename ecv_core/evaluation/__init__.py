@@ -38,6 +38,7 @@ from ecv_core.records.arrays import AnyFloats, Codes, Float32s, Floats, Indices
 from ecv_core.records.errors import InputError, RunError
 from ecv_core.records.interactions import Table
 from ecv_core.records.run import Progress, UserScores, no_progress
+from ecv_core.records.tasks import Task
 
 if TYPE_CHECKING:
     import torch
@@ -401,31 +402,38 @@ def evaluate_samples(
     """
     from ecv_core.evaluation.scoring import Scoring
 
-    scorer_names = {name: _SCORERS[name] for name in sorted(metric.task.metrics)}
-    more_than_two_classes = table.classes is not None and len(table.classes) > 2
-    if more_than_two_classes and "roc-auc" in scorer_names:
-        scorer_names["roc-auc"] = "roc_auc_ovr"
-    scoring = Scoring(estimator, scorer_names, metric.id)
+    scoring = Scoring(estimator, _scorer_names(metric.task, table), metric.id)
     scoring.units = rows
     means: dict[str, float] = {}
     for name, scorer in scoring.scorer.items():
         try:
             means[name] = _score_of_samples(METRICS[name], scorer, estimator, table, rows)
-        except RunError:  # the other metrics are left out where they are not defined
+        except RunError:
+            # Another metric than the one that decides is left out where it is not defined.
             if name == metric.id:
                 raise
-    samples = scoring.samples  # The scorer of the metric that decides has left them there.
+    # The scorer of the metric that decides has also kept what each sample tells of it.
+    samples = scoring.samples
     if samples is None:
         raise RunError(f"the samples of {table.dataset} tell nothing of its {metric.title}")
     values = samples.values
     if not metric.higher_is_better:
-        values = -values
+        values = -values  # For scikit-learn, a higher value of a scorer is better.
     return Evaluation(
         users=samples.units.astype(np.int32),
         metrics=(metric.id,),
         values=values[:, None],
         means=means,
     )
+
+
+def _scorer_names(task: Task, table: Table) -> dict[str, str]:
+    """The metrics of a task -> scikit-learn's names of their scorers for this table."""
+    scorer_names = {name: _SCORERS[name] for name in sorted(task.metrics)}
+    more_than_two_classes = table.classes is not None and len(table.classes) > 2
+    if more_than_two_classes and "roc-auc" in scorer_names:
+        scorer_names["roc-auc"] = "roc_auc_ovr"
+    return scorer_names
 
 
 def _score_of_samples(

@@ -178,20 +178,18 @@ def _as_floats(rows: AnyArray) -> AnyFloats:
 def _replace_by_ranks(floats: Floats, exact_numbers: AnyArray) -> None:
     """Replace floats, in place, by the ranks of the exact numbers that they round, from 0.
 
-    What is NaN or infinite as a float stays so.
+    As floats, 2^53 and 2^53 + 1 are the same number. With 7 beside them, their ranks are 1, 2 and
+    0, which keep their order; a ranking needs no more. What is NaN or infinite as a float stays so.
 
     Args:
         floats: Changed; any shape.
         exact_numbers: The exact numbers of a finer type, such as whole numbers above 2^53; of the
             same shape.
     """
-    # Floats round numbers that differ to the same, and a ranking needs no more than their order.
-    is_number = ~np.isnan(floats)
     is_finite = np.isfinite(floats)
-    # The inverse of the distinct numbers, which are sorted, is the rank of each.
-    _, ranks = np.unique(exact_numbers[is_number], return_inverse=True)
-    is_finite_number = is_finite[is_number]  # The ranks are of the numbers alone, too.
-    floats[is_finite] = ranks.ravel()[is_finite_number]
+    # The rank of a number is its place among the distinct numbers, which `unique` sorts.
+    _, ranks = np.unique(exact_numbers[is_finite], return_inverse=True)
+    floats[is_finite] = ranks.ravel()
 
 
 def _loses_order(rows: AnyArray, floats: Floats) -> bool:

@@ -296,11 +296,16 @@ def _mean_of_classes(scores: Sequence[Linearized]) -> Linearized:
 
 
 def _average_precision(held_out: HeldOut) -> Linearized:
-    """The mean over positives j of P_j, the precision among the b_j samples scored at least as j.
+    """The mean over positives j of P_j, the share of positives in the samples ranked down to j.
 
-    IF(x, y) = y (P(x) - AP) n / m + n / m * sum over positives j with s_j <= x of (y - P_j) / b_j,
-    for one more sample (x, y) changes its own term, the number m of positives, and the precision at
-    every threshold below it.
+    Of a positive, a negative and a positive, in this order, the first has the precision 1 and the
+    last one 2/3, so that the average is 5/6.
+
+    P_j is the precision among the b_j samples with a response of at least that of j, s_j. One of n
+    samples that has the response x, and y = 1 if it is one of the m positives, else 0, has the
+    influence
+
+        n / m * (y (P(x) - average) + sum over positives j with s_j <= x of (y - P_j) / b_j)
     """
     held_out.refuse_weights()
     is_positive, response = held_out.positives_and_response()
@@ -312,18 +317,17 @@ def _average_precision(held_out: HeldOut) -> Linearized:
     levels, level_of_sample = np.unique(response, return_inverse=True)
     samples_at_level = np.bincount(level_of_sample, minlength=len(levels))
     positives_at_level = np.bincount(level_of_sample, weights=is_positive, minlength=len(levels))
-    # These are the samples of a level or above it.
+    # These are the numbers of samples, and of positives, at each level or above it.
     samples_from = np.cumsum(samples_at_level[::-1])[::-1]
     positives_from = np.cumsum(positives_at_level[::-1])[::-1]
     precision = positives_from / samples_from
     average = float((positives_at_level * precision).sum() / positive_count)
-    # The average is the mean over the m positives j of the precision P_j at their level. If one of
-    # the n samples gets a little more weight, each P_j at its own level or below changes by
-    #     (y - P_j) / b_j,    y: 1 for a positive, else 0;    b_j: samples at or above that level.
-    # `rise` sums up 1 / b_j over the positives of these levels, and `fall` P_j / b_j. A positive
-    # also weighs more in the mean, which changes by its own precision less the average.
+    # If a sample gets a little more weight, it counts for more among the b_j samples of each
+    # positive j at its level or below, so that P_j falls by P_j / b_j. If it is a positive, P_j
+    # also rises by 1 / b_j. Both are summed up over these positives.
     rise = np.cumsum(positives_at_level / samples_from)[level_of_sample]
     fall = np.cumsum(positives_at_level * precision / samples_from)[level_of_sample]
+    # A positive also weighs more in the mean itself, which moves towards the positive's precision.
     own_term = precision[level_of_sample] - average
     change = is_positive * own_term + is_positive * rise - fall
     # The influence of a sample is n times the change of the average, whose sum is divided by m.

@@ -41,8 +41,9 @@ _STREAM_OF_NEGATIVES = 7_112
 def draw_negatives(fold: EvaluatedFold) -> Iterator[Codes]:
     """Each user's negatives: candidates that the user has neither seen nor held out.
 
-    Drawn one after the other without replacement, with equal chances or with chances that follow
-    the training interactions. They depend on the data, the users and the seed alone.
+    They are drawn one after the other without replacement, with equal chances, or with chances in
+    proportion to an item's training interactions. They depend on the data, the users and the seed
+    alone.
 
     Args:
         fold: Under a protocol with a number of negatives.
@@ -61,8 +62,8 @@ def draw_negatives(fold: EvaluatedFold) -> Iterator[Codes]:
     if protocol.sampling == "popularity":
         item_weights *= fold.popularity.counts
     _check_enough_negatives(fold, item_weights > 0, negative_count)
-    # The bag has each item as often as it weighs, so that what is drawn evenly from the bag is
-    # drawn by the weights.
+    # An item of weight 3 is in the bag three times, so that a draw from the bag gives it with three
+    # times the chance of an item of weight 1.
     bag = np.repeat(np.arange(len(item_weights), dtype=np.int32), item_weights)
     # More items are drawn than are needed, because a draw of the user's own items, or of an item
     # that was drawn before, does not count. There are never more draws than items: where too few of
@@ -75,13 +76,15 @@ def draw_negatives(fold: EvaluatedFold) -> Iterator[Codes]:
         bag_indices = rng.integers(0, len(bag), (len(users), draw_count), dtype=np.int32)
         # Reversed only so that a seed keeps the negatives that it has had in earlier versions.
         draws = bag[bag_indices[:, ::-1]]
-        own_items = []
-        for user in users:
-            seen_items = items_of(fold.seen, user)
-            own_items.append(np.concatenate([seen_items, items_of(fold.held_out, user)]))
+        own_items = [_own_items(fold, user) for user in users]
         negatives = _first_other_items(draws, own_items, negative_count, len(item_weights))
         _fill_up(negatives, own_items, item_weights, rng)  # This changes `negatives` in place.
         yield negatives
+
+
+def _own_items(fold: EvaluatedFold, user: int) -> Codes:
+    """The items that a user has seen or held out, which are no negatives."""
+    return np.concatenate([items_of(fold.seen, user), items_of(fold.held_out, user)])
 
 
 def _first_other_items(
@@ -412,17 +415,13 @@ def _compare_with_negatives(
     for start in range(0, len(rows), items_at_once):
         block = slice(start, start + items_at_once)
         rows_of_block = rows[block]
-        # A column of held-out items, each beside the row of its user's negatives.
-        items = held_out_items[block, None]
-        scores_of_items = held_out_scores[block, None]
-        scores_of_negatives = negative_scores[rows_of_block]
-        is_equal = scores_of_negatives == scores_of_items
-        is_before = is_equal & (negative_items[rows_of_block] < items)
-        # As floats, because torch adds them up several times faster than booleans.
-        higher = (scores_of_negatives > scores_of_items).float().sum(dim=1)
-        tied = is_equal.float().sum(dim=1)
-        tied_before = is_before.float().sum(dim=1)
-        counts.append(torch.stack((higher, tied, tied_before)))
+        counts_of_block = _count_negatives(
+            held_out_items[block],
+            held_out_scores[block],
+            negative_items[rows_of_block],
+            negative_scores[rows_of_block],
+        )
+        counts.append(counts_of_block)
     higher, tied, tied_before = torch.cat(counts, dim=1).long().cpu().numpy()
     # Items with equal scores come in the order of their numbers.
     ranks = 1 + higher + tied_before
@@ -435,6 +434,36 @@ def _compare_with_negatives(
         ranks=ranks,
         negatives_per_user=negatives_per_user,
     )
+
+
+def _count_negatives(
+    items: torch.Tensor,
+    scores: torch.Tensor,
+    negative_items: torch.Tensor,
+    negative_scores: torch.Tensor,
+) -> torch.Tensor:
+    """How many of its user's negatives each held-out item has above it, and on a par.
+
+    Args:
+        items: Numbers of held-out items; shape (items,).
+        scores: Their scores; shape (items,).
+        negative_items: The negatives of each item's user; shape (items, negatives).
+        negative_scores: Their scores; shape (items, negatives).
+
+    Returns:
+        Shape (3, items): the negatives with a higher score; those with the same score; and of the
+        latter those with a lower number than the item.
+    """
+    import torch
+
+    is_higher = negative_scores > scores[:, None]
+    is_tied = negative_scores == scores[:, None]
+    is_tied_before = is_tied & (negative_items < items[:, None])
+    # As floats, because torch adds them up several times faster than booleans.
+    higher = is_higher.float().sum(dim=1)
+    tied = is_tied.float().sum(dim=1)
+    tied_before = is_tied_before.float().sum(dim=1)
+    return torch.stack((higher, tied, tied_before))
 
 
 def _log_loss(scores: torch.Tensor, negatives: Codes, held_out: csr_array) -> Floats:

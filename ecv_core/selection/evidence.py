@@ -399,21 +399,22 @@ class _Ratios(NamedTuple):
 def _ratios_of_others(
     user_variances: Floats, fold_variances: Floats, fold_freedom: Floats
 ) -> _Ratios:
-    """For each contender, the mean of s2 / u of all others, weighted by their degrees of freedom.
+    """For each contender the mean ratio s2 / u of all the others, by their degrees of freedom.
+
+    A ratio says by how much folds multiply the variance that users show. Of three contenders with
+    the ratios 1, 2 and 3 and as many folds each, the first gets 2.5, the mean of 2 and 3.
 
     Args:
         user_variances: u of each contender; NaN where it is not known.
         fold_variances: s2 of each, the variance of its folds' differences.
         fold_freedom: Degrees of freedom of that variance.
     """
-    # A ratio says by how much folds multiply the variance that users show.
-    usable = (fold_freedom > 0) & (user_variances > 0)  # It is False for NaN.
+    has_ratio = (fold_freedom > 0) & (user_variances > 0)  # It is False for NaN.
     with np.errstate(invalid="ignore", divide="ignore"):
-        ratios = np.where(usable, fold_variances / user_variances, 0.0)
-    weights = np.where(usable, fold_freedom, 0.0)
-    weights_of_others = weights.sum(axis=-1, keepdims=True) - weights
-    weighted_ratios = weights * ratios
-    sums_of_others = weighted_ratios.sum(axis=-1, keepdims=True) - weighted_ratios
+        ratios = np.where(has_ratio, fold_variances / user_variances, 0.0)
+    weights = np.where(has_ratio, fold_freedom, 0.0)
+    weights_of_others = _sums_of_others(weights)
+    weighted_ratios_of_others = _sums_of_others(weights * ratios)
     # Differences to one contender are correlated, so that the mean of their ratios varies more than
     # if each stood for itself.
     covariances = _covariances_of_weighted_ratios(weights)
@@ -422,7 +423,7 @@ def _ratios_of_others(
     variance_of_all = covariances.sum(axis=(-2, -1))[..., None]
     variance_of_others = variance_of_all - 2 * covariances.sum(axis=-1) + weights
     with np.errstate(invalid="ignore", divide="ignore"):
-        mean = sums_of_others / weights_of_others
+        mean = weighted_ratios_of_others / weights_of_others
         # The mean has as many degrees of freedom as one of independent differences with the same
         # variance would have: the effective sample size.
         freedom_of_mean = weights_of_others**2 / variance_of_others
@@ -430,6 +431,11 @@ def _ratios_of_others(
     mean[no_others] = 0.0
     freedom_of_mean[no_others] = 0.0
     return _Ratios(mean=mean, freedom=freedom_of_mean)
+
+
+def _sums_of_others(values: Floats) -> Floats:
+    """For each contender the sum of all others' values; shapes (..., contenders)."""
+    return values.sum(axis=-1, keepdims=True) - values
 
 
 def _covariances_of_weighted_ratios(weights: Floats) -> Floats:

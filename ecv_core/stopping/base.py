@@ -380,20 +380,20 @@ class Rule:
         return (self.make or self.kind)(**self.values(spec))
 
     def words(self, spec: RunSpec, *, alone: bool = False) -> str:
-        """What it is set to in a run, in a few words: 'alpha 1e-4', 'within 3.0 %'.
+        """What it is set to in a run, in a few words: 'within 3.0 %', or alone 'precision 3 %'.
 
         Args:
             spec: The spec of the run.
-            alone: Whether its name does not stand beside.
+            alone: Whether the words stand without the rule's name beside them, and so must say
+                which rule it is.
         """
         values = self.values(spec)
-        # A rule may make its words itself: by `short` beside its name, and by `alone` where nothing
-        # else names it.
-        make_words = self.short
+        # A rule may have functions of its own that write these words: `short` and `alone`.
         if alone and self.alone is not None:
-            make_words = self.alone
-        if make_words is not None:
-            return make_words(values)
+            return self.alone(values)
+        if self.short is not None:
+            return self.short(values)
+        # Otherwise each of its parameters is put in words.
         words = []
         for parameter in self.parameters:
             value = values[parameter.name]

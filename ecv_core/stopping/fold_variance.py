@@ -140,7 +140,7 @@ def user_moments(values: AnyFloats, sets: FoldsOfSets) -> UserMoments:
     # Sums over the users of each set of products of two models' deviations: within users from a
     # user's own mean over the folds of the set, between users from the mean of a fold.
     scores = _ScoresByPattern.of(values, is_scored, patterns)
-    between_sums = _sums_between(scores, in_set)
+    between_sums = _sums_between_users(scores, in_set)
     # Pairs of folds serve all sets at once; of many folds they take gigabytes, so that a few sets
     # are better gone through one by one.
     if len(is_scored) <= _MOST_FOLDS_IN_PAIRS or len(sets) >= len(is_scored):
@@ -169,20 +169,27 @@ def user_moments(values: AnyFloats, sets: FoldsOfSets) -> UserMoments:
     )
 
 
-def _sums_between(scores: _ScoresByPattern, in_set: Floats) -> Floats:
-    """Sums of products of deviations from each fold's mean; shape (sets, models, models).
+def _sums_between_users(scores: _ScoresByPattern, in_set: Floats) -> Floats:
+    """How scores of two models vary together between users: sums over the folds of each set.
+
+    In a fold, a user's distance from the fold's mean under one model is multiplied by the user's
+    distance under the other, and the products of all users are added up.
 
     Args:
         scores: The scores of every model.
         in_set: 1 for a fold in a set, else 0; shape (sets, folds).
+
+    Returns:
+        Shape (sets, models, models).
     """
     models = len(scores.values)
     sums = np.zeros((len(in_set), models, models))
-    for a, b in itertools.combinations_with_replacement(range(models), 2):
-        # The products of two models have a sum for each fold, of shape (folds,). The product with
-        # the 1 and 0 of `in_set`, of shape (sets, folds), adds up those of the folds in each set.
-        sums[:, a, b] = in_set @ scores.products_about_fold_means(a, b)
-        sums[:, b, a] = sums[:, a, b]
+    for model, other in itertools.combinations_with_replacement(range(models), 2):
+        sums_of_folds = scores.products_about_fold_means(model, other)
+        # If these are 2, 5 and 1, the set of the first and last fold, (1, 0, 1), has the sum 3.
+        sums_of_sets = in_set @ sums_of_folds
+        sums[:, model, other] = sums_of_sets
+        sums[:, other, model] = sums_of_sets
     return sums
 
 

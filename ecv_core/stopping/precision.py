@@ -148,26 +148,27 @@ class Precision:
         return decision(n, reason, stop=is_precise)
 
     def steps(self, sets: FoldSets) -> SetSteps:
-        """How well every set of folds knows the k-fold mean."""
-        values = self._checked_user_scores(sets)
-        # The first of the sets is empty, and tells nothing.
+        """The least tolerance at which the rule stops after each set of folds."""
+        user_scores = self._checked_user_scores(sets)
+        # The first of the sets is empty, so that it has no mean and no variance.
         not_empty = sets.contains_fold()[1:]
+        means = sets.means
+        adjusted_k_fold_means = None
         if sets.cheap_models is None:
-            variance = fold_variance(values, not_empty)
-            means = sets.means
-            adjusted_k_fold_means = None
+            variance = fold_variance(user_scores, not_empty)
         else:
-            adjusted = adjusted_means(sets.folds, values, sets.cheap_models, not_empty)
+            # Cheap models have run all folds. How they score in those of a set corrects its mean.
+            adjusted = adjusted_means(sets.folds, user_scores, sets.cheap_models, not_empty)
             variance = adjusted.variance
-            means = np.concatenate([[np.nan], adjusted.means])  # the empty set has none
-            adjusted_k_fold_means = means
+            adjusted_k_fold_means = np.concatenate([[np.nan], adjusted.means])
+            means = adjusted_k_fold_means
         half_widths = np.full(len(sets.means), np.nan)
         half_widths[1:] = variance.half_widths(len(sets.folds), self.confidence)
         least_tolerances = least_tolerance(half_widths, means)
 
-        # The rule does not look back: it stops at a set of folds, whichever set was before.
-        def tolerance_of_step(_smaller: Codes, larger: Codes) -> Floats:
-            return least_tolerances[larger]
+        # The rule does not look back: only the set after a fold decides, not the set before.
+        def tolerance_of_step(_sets_before: Codes, sets_after: Codes) -> Floats:
+            return least_tolerances[sets_after]
 
         return SetSteps(
             threshold_of_step=tolerance_of_step,
