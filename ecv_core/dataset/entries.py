@@ -365,15 +365,26 @@ def _own_entry(dataset_id: str) -> DatasetEntry:
 
 
 def _added_entry(dataset_id: str, about: About | None) -> DatasetEntry:
-    file = _plain_file(
+    """The entry of a dataset that was added.
+
+    Args:
+        dataset_id: Its id.
+        about: What was kept of it when it was added; None where that cannot be read.
+    """
+    file_of_interactions = _plain_file(
         f"{ADDED}/{dataset_id}/{INTERACTIONS}", "parquet", (*_OPTIONAL_ROLES, "cluster")
     )
-    added = replace(_own_entry(dataset_id), files=(file, *_plain_files(dataset_id)), about=about)
+    entry = replace(
+        _own_entry(dataset_id),
+        files=(file_of_interactions, *_plain_files(dataset_id)),
+        about=about,
+    )
     if about is None:
-        return added
-    # Counts of 0 say that nothing survives pruning: then they are no promise of the entry.
-    added = replace(
-        added,
+        return entry
+    # A count of 0 says that nothing survives pruning. The entry then has no count, like that of a
+    # dataset whose counts are not known.
+    entry = replace(
+        entry,
         description=f"Your own data, added on {about.added_on} from {about.source}.",
         users=about.users or None,
         items=about.items or None,
@@ -381,10 +392,10 @@ def _added_entry(dataset_id: str, about: About | None) -> DatasetEntry:
         rating_counts=(about.raw_users, about.raw_items, about.kept),
     )
     if about.task is None:
-        return added
-    # What is known of a table counts its samples as users and its features as items.
+        return entry
+    # Of a table, `raw_users` counts the samples, and `raw_items` the features.
     return replace(
-        added,
+        entry,
         task=about.task,
         samples=about.raw_users,
         features=about.raw_items,

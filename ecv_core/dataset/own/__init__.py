@@ -513,16 +513,10 @@ def recognise_with_corrections(
         UnknownName: For a column.
     """
     recognition = recognise(plain)
+    # Parquet has no encoding, separator, header or quotes that could be corrected.
     if layout_fields and recognition.layout.form is not Form.PARQUET:
         recognition = recognise_with_layout(plain, replace(recognition.layout, **layout_fields))
-    layout = recognition.layout
-    column_places = _column_places(layout, columns)
-    if column_places:
-        layout = layout.with_roles(column_places)
-    if unit is not None:
-        layout = replace(layout, unit=unit)
-    elif "timestamp" in column_places:
-        layout = with_unit(layout, recognition.rows)
+    layout = _layout_with_roles(recognition, columns, unit)
     if leave_out.not_above_zero:
         layout = replace(layout, above_zero=layout.place(leave_out.not_above_zero))
     layout = replace(layout, without_bots=leave_out.bots)
@@ -531,6 +525,30 @@ def recognise_with_corrections(
     if reason:
         raise DatasetError(f"the file {plain.name} cannot be used: {reason}")
     return recognition
+
+
+def _layout_with_roles(
+    recognition: Recognised, columns: Mapping[str, str], unit: TimeUnit | None
+) -> Layout:
+    """The layout with corrected roles of columns, and the unit of its times.
+
+    Args:
+        recognition: What was recognised.
+        columns, unit: as of `recognise_with_corrections`.
+
+    Raises:
+        UnknownName: For a column.
+    """
+    layout = recognition.layout
+    column_places = _column_places(layout, columns)
+    if column_places:
+        layout = layout.with_roles(column_places)
+    if unit is not None:
+        return replace(layout, unit=unit)
+    if "timestamp" in column_places:
+        # The unit that was recognised may be that of another column.
+        return with_unit(layout, recognition.rows)
+    return layout
 
 
 def _column_places(layout: Layout, columns: Mapping[str, str]) -> dict[str, int | None]:

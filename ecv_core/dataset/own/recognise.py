@@ -367,26 +367,27 @@ def _note_of_titles(count: int, first_line: str) -> str:
 
 
 def _has_quotes(lines: Sequence[str], layout: Layout) -> bool:
-    """Whether fields may stand in quotation marks; else these are signs like any other.
+    """Whether quotation marks enclose fields, as in '"Dr. No, 1962"', or are signs like any other.
 
-    They are such signs where a quotation mark is not closed, or where all lines agree without
-    quotation marks, and some of them vanish in a quoted field with them. Lines that agree because
-    each row is cut in two have fewer fields than the rows.
+    They are signs where one stays open, as an inch sign does, or where they would enclose whole
+    rows: those from one inch sign to the next.
     """
     quoted_rows = _split_into_fields(lines, layout)
     if quoted_rows is None:  # A quotation mark is not closed.
         return False
     plain_rows = _split_into_fields(lines, replace(layout, quotes=False)) or []
-    if len(plain_rows) == len(quoted_rows):  # No field has a line end in it: no line vanishes.
+    if len(plain_rows) == len(quoted_rows):  # No field in quotation marks has a line end in it.
         return True
-    # A field in quotation marks has swallowed lines. These are whole rows if all lines agree in
-    # their width when the marks do not count.
+    # Some field in quotation marks has line ends in it. Either the field is a text of several
+    # lines, or the marks are signs and the lines between them are whole rows.
     usual_quoted = _usual_width(quoted_rows)
     usual_plain = _usual_width(plain_rows)
-    if usual_plain.width < usual_quoted.width:  # Each row is cut in two without the marks.
+    if usual_plain.width < usual_quoted.width:
+        # The lines are narrower than the rows, so that they are only parts of rows.
         return True
     plain_rows_agree = usual_plain.row_count >= _AGREEING_SHARE * len(plain_rows)
-    return not (plain_rows_agree and usual_plain.row_count > usual_quoted.row_count)
+    lines_are_rows = plain_rows_agree and usual_plain.row_count > usual_quoted.row_count
+    return not lines_are_rows
 
 
 class _UsualWidth(NamedTuple):
@@ -741,6 +742,12 @@ def _have_another_kind(values: Sequence[str], word: str) -> bool:
 
 
 def _recognise_json_lines(text: str, encoding: str) -> Recognised:
+    """What a file is that has a JSON object in each line: its fields are the columns.
+
+    Raises:
+        Unreadable: Where no line is an object, or a field has lists in place of users or items.
+    """
+    # A line that is no object is left out.
     records = []
     for line in _first_filled_lines(text)[:SAMPLE]:
         record = json_object(line)
@@ -755,9 +762,11 @@ def _recognise_json_lines(text: str, encoding: str) -> Recognised:
     check_limits(columns=len(names))
     rows = []
     for record in records:
+        # A record may lack some of the fields, and then has an empty text there.
         rows.append(tuple(as_text(record.get(name)) or "" for name in names))
     layout = Layout(form=Form.JSON_LINES, names=names, encoding=encoding)
     recognised = with_guesses(layout, rows)
+    # A list in a field is no user and no item.
     for name in names:
         if any(isinstance(record.get(name), list) for record in records):
             _check_has_users_and_items(recognised, name)
