@@ -19,20 +19,23 @@ class SearchCallbacks:
     """
 
     def __init__(self, search: Any, table: SplitSamples, sample_weight: Any) -> None:
-        """Find the callbacks of a search.
+        """Keep what the callbacks are told of.
 
         Args:
-            search: It may have callbacks, by scikit-learn's `set_callbacks`.
+            search: The search; it has callbacks if its user called scikit-learn's `set_callbacks`.
             table: Its samples and folds.
-            sample_weight: The sample weight of the samples; None where none are given.
+            sample_weight: The weight of each sample; None where none are given.
         """
         self._search = search
         self._table = table
         self._metadata: Mapping[str, Any] | None = None
+        """What scikit-learn calls metadata: what `fit` is given beside X and y."""
         if sample_weight is not None:
             self._metadata = {"sample_weight": sample_weight}
         self._search_task: Any = None
+        """scikit-learn's record of the search as a task; None before `during_fit`."""
         self._race_task: Any = None
+        """That of the folds of all candidates; None before `during_race`."""
 
     @contextmanager
     def during_fit(self) -> Iterator[None]:

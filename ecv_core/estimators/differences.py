@@ -53,20 +53,9 @@ class SampleDifferences(Differences):
         # The held-out samples of an estimator, or groups of them, take the place of users.
         differences = []
         for fold in folds:
-            samples_of_contender = self._folds[contender][fold].samples
-            samples_of_other = self._folds[other][fold].samples
-            if (
-                samples_of_contender is None
-                or samples_of_other is None
-                or not np.array_equal(samples_of_contender.units, samples_of_other.units)
-            ):
+            difference = self._sample_differences(contender, other, fold)
+            if difference is None:
                 return np.nan
-            # `largest_move` is how far a sample's value could move, were it predicted otherwise.
-            difference = SampleValues(
-                units=samples_of_contender.units,
-                values=samples_of_contender.values - samples_of_other.values,
-                largest_move=max(samples_of_contender.largest_move, samples_of_other.largest_move),
-            )
             differences.append(difference)
         # Samples that are not seen may differ more than those that are. If the winner must be
         # certain, one more is counted, on which the candidates differ by `largest_move`. Otherwise
@@ -74,6 +63,21 @@ class SampleDifferences(Differences):
         if self._held_out_once:
             return _variance_held_out_once(differences, certain=self._winner_must_be_certain)
         return _variance_held_out_repeatedly(differences, certain=self._winner_must_be_certain)
+
+    def _sample_differences(self, contender: int, other: int, fold: int) -> SampleValues | None:
+        """The difference on each held-out sample; None where both do not tell of the same ones."""
+        samples = self._folds[contender][fold].samples
+        samples_of_other = self._folds[other][fold].samples
+        if samples is None or samples_of_other is None:
+            return None
+        if not np.array_equal(samples.units, samples_of_other.units):
+            return None
+        return SampleValues(
+            units=samples.units,
+            values=samples.values - samples_of_other.values,
+            # This is how far a sample's value could move if it were predicted otherwise.
+            largest_move=max(samples.largest_move, samples_of_other.largest_move),
+        )
 
 
 def _variance_held_out_repeatedly(folds: Sequence[SampleValues], *, certain: bool) -> float:

@@ -109,11 +109,18 @@ class _EarlySearch(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
             self.sentence_ += "."
 
     def _fit_in_race(self, X: Any, y: Any, params: dict[str, Any]) -> None:
-        """Search as far as it takes, and fit the best on all samples."""
+        """Run folds of the candidates until the best is known, and fit it on all samples.
+
+        Args:
+            X: The samples.
+            y: Their targets.
+            params: What else `fit` was given, such as groups and sample_weight.
+        """
         scorer = self._checked_scoring()
         sample_weight = params.get("sample_weight")
         if get_config()["enable_metadata_routing"]:
-            # scikit-learn hands groups and weights to whoever asks for them.
+            # scikit-learn itself hands groups and weights to the splitter and the scorer, if these
+            # ask for them.
             groups = None
             score_weights = None
             fit_params = process_routing(self, "fit", **params).estimator.fit
@@ -132,8 +139,7 @@ class _EarlySearch(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
         candidates = list(self._drawn_candidates())
         # The folds run in an order drawn by chance; without a random state it is always the same.
         table.shuffle(_seed_of(self.random_state or 0))
-        # These are callbacks of scikit-learn, which users may set to follow a search. A race has
-        # the candidates run folds until the best of them is known.
+        # Users may set callbacks of scikit-learn to follow a search.
         callbacks = SearchCallbacks(self, table, sample_weight)
         race = Race(self, table, scorer, candidates, callbacks)
         with callbacks.during_fit():

@@ -652,19 +652,18 @@ def setting_words(rule_id: str, value: float) -> str:
 
     Args:
         rule_id: A registered rule.
-        value: The value of `Rule.axis`. A rule without an axis has nothing to set, so it is
-            compared by the share of the runs that it may stop, while the others use all folds. 0 is
-            all folds.
+        value: The value of `Rule.axis`. A rule without an axis has nothing to set, so that the
+            share of the runs that it may stop is set instead: at 0.25 it stops one run in four,
+            and the others use all folds.
     """
-    # At this value, a rule of any kind stops no run.
+    # At 0, a rule with or without an axis stops no run.
     if value == 0:
         return "all folds"
     axis = RULES[rule_id].axis
     if axis is not None:
         return axis.in_words(value, about=True)
-    # A rule without an axis has nothing to set: what varies is in how many runs it may stop.
     share_of_runs = value
-    # The rule may stop every run, as its author registered it.
+    # A rule that may stop every run is the rule as its author registered it.
     if share_of_runs == 1:
         return "as registered"
     return f"in {percent_text(share_of_runs, '.0f')} of the runs, otherwise all folds"

@@ -544,22 +544,23 @@ class PlanRuns:
             return False
 
     def seconds_left(self, task: FoldTask, max_seconds_per_run: float) -> float:
-        """How long a task may take; what several runs share is shared out equally.
+        """How long a task may take, so that no run of it takes longer than it may in all.
 
         Args:
-            task: A fold of one run, or of several runs that share it. Of these the run that has
-                spent most counts.
+            task: A fold of one run, or of several runs that share it.
             max_seconds_per_run: What all folds of a run may take together.
         """
         run_ids = self._ids_of(task.specs)
+        # Folds that were cut off are kept nowhere, but their seconds were spent as well.
+        seconds_of_cut_off_folds = lost_seconds(self.store, run_ids)
         most_spent = 0.0
-        # Folds that were cut off are kept nowhere, but their seconds were spent as well. Every run
-        # is among these, with 0 seconds where it has no such folds.
-        for run_id, seconds in lost_seconds(self.store, run_ids).items():
-            most_spent = max(most_spent, self.store.run(run_id).spent_seconds + seconds)
-        # Runs that share a task share its seconds: of a task of 60 s, two runs spend 30 s each. So
-        # where each of two runs has 30 s left, their task may take 60 s.
-        return (max_seconds_per_run - most_spent) * len(run_ids)
+        for run_id in run_ids:
+            spent = self.store.run(run_id).spent_seconds + seconds_of_cut_off_folds[run_id]
+            most_spent = max(most_spent, spent)
+        # Runs that share a task share its seconds equally: of a task of 60 s, two runs spend 30 s
+        # each. So where the run that has spent most has 30 s left, the task of two may take 60 s.
+        least_left = max_seconds_per_run - most_spent
+        return least_left * len(run_ids)
 
     def add_lost_seconds(self, task: FoldTask, seconds: float) -> None:
         """Note the seconds of a fold that did not come to its end: they were spent."""

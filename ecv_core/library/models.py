@@ -151,7 +151,11 @@ def _fit_copy(model: Any, matrix: Any, fold: TrackedFold) -> Any:  # noqa: ANN40
 
 
 def _recommend_lists(model: Any, spec: RunSpec, fold: TrackedFold) -> pd.DataFrame:  # noqa: ANN401
-    """Lists of a model with `recommend(users, matrix, N=...)`, which gives items and scores."""
+    """The lists of a model of implicit, or of one that has its `recommend(users, matrix, N=...)`.
+
+    Returns:
+        A row for each recommendation: user_id, item_id and score.
+    """
     import pandas as pd
 
     # implicit takes no csr_array, and some of its models no float32.
@@ -163,11 +167,14 @@ def _recommend_lists(model: Any, spec: RunSpec, fold: TrackedFold) -> pd.DataFra
     # that is too short is filled up with -1.
     items = np.asarray(items)
     scores = np.asarray(scores)
-    # The filling -1 is looked up as item 0 here, and left out below.
-    is_in_training = train[users[:, None], np.maximum(items, 0)].toarray() != 0
+    # -1 is no item that could be looked up. Item 0 takes its place here, and `_is_recommended`
+    # leaves it out.
+    existing_items = np.maximum(items, 0)
+    is_in_training = train[users[:, None], existing_items].toarray() != 0
     is_recommended = _is_recommended(items, scores, is_in_training)
-    places_of_users, _ = np.nonzero(is_recommended)
-    lists = pd.DataFrame({"user_id": fold.data.user_ids[users[places_of_users]]})
+    # For each recommendation, this is the row of its user.
+    rows, _ = np.nonzero(is_recommended)
+    lists = pd.DataFrame({"user_id": fold.data.user_ids[users[rows]]})
     lists["item_id"] = fold.data.item_ids[items[is_recommended]]
     lists["score"] = scores[is_recommended]
     return lists

@@ -247,13 +247,17 @@ def _bounds_of_blocks(by_row: csr_array, by_column: csr_array) -> list[int]:
         by_column: Its transpose.
 
     Returns:
-        Ascending; the first is 0, the last the number of columns.
+        Ascending: 0, 40, 100 for two blocks of 100 columns, the second of which begins at column
+        40.
     """
     # The search pairs each entry of a column with every entry of its row.
-    pairs_of_entry = np.diff(by_row.indptr)[by_column.indices]
+    entries_of_row = np.diff(by_row.indptr)
+    pairs_of_entry = entries_of_row[by_column.indices]
+    # The entries stand column by column, and `indptr` says where each column begins. So column c
+    # and all before it have the pairs of the entries before `indptr[c + 1]`.
     pairs_before_entry = np.concatenate(([0], np.cumsum(pairs_of_entry)))
-    # A column's last entry is the one before the first entry of the next column.
     pairs_up_to_column = pairs_before_entry[by_column.indptr[1:]]
+    # A block begins at each column with which the count passes a multiple of MAX_SCIPY_PAIRS.
     block_of_column = pairs_up_to_column // MAX_SCIPY_PAIRS
     first_columns = np.flatnonzero(np.diff(block_of_column)) + 1
     return [0, *first_columns.tolist(), len(block_of_column)]

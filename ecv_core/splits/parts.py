@@ -335,6 +335,9 @@ def share_of_later_training(
 ) -> float | None:
     """Share of the pairs within a group in which the training interaction is later.
 
+    Each test interaction makes a pair with every training interaction of its group, such as its
+    user. One test interaction at time 3 and training at the times 1, 2 and 4 have the share 1/3.
+
     Args:
         train_groups: The group of each training interaction.
         train_ranks: The times of those, as ranks from 0.
@@ -344,7 +347,8 @@ def share_of_later_training(
     Returns:
         None without a pair.
     """
-    # Each group has a range of keys of its own, so that one sort serves all groups.
+    # Each group has a range of keys of its own, so that one sort serves all groups: with ranks from
+    # 0 to 9, group 0 has the keys from 0 to 9, and rank 3 in group 2 is the key 23.
     keys_per_group = int(max(train_ranks.max(initial=0), test_ranks.max(initial=0))) + 1
     train_keys = np.sort(train_groups.astype(np.int64) * keys_per_group + train_ranks)
     first_keys = test_groups.astype(np.int64) * keys_per_group

@@ -170,16 +170,21 @@ def _rescue_folders(url: str) -> list[Path]:
 
 
 def _rescue_file_prefix(url: str) -> str:
-    """What the names of the files with rescued folds of this database begin with."""
-    # The address tells databases apart. Its password is left out, so that a new password changes
-    # no name.
-    stem = "runs"
-    address = without_password(url, url)
+    """What the names of all files with rescued folds of a database begin with.
+
+    Of 'sqlite:////home/ann/runs.sqlite' it is 'runs-rescued-' and eight digits made of the address,
+    which tell the files of different databases in one folder apart.
+    """
     own_file = sqlite_file(url)
     if own_file is not None:
         stem = own_file.stem
         address = str(own_file.absolute())
-    return f"{stem}-rescued-{sha256(address.encode()).hexdigest()[:8]}-"
+    else:
+        # The password is left out, so that a new password changes no name.
+        stem = "runs"
+        address = without_password(url, url)
+    digits_of_address = sha256(address.encode()).hexdigest()[:8]
+    return f"{stem}-rescued-{digits_of_address}-"
 
 
 def when_taken_in(store: Store, path: Path) -> str:

@@ -120,13 +120,15 @@ def _draw_picture(
 def _rule_numbers(all_moments: Sequence[Moment]) -> SliderNumbers:
     """The numbers of the rule where it stops, or after the last fold, at each alpha."""
     numbers = SliderNumbers()
+    # At each alpha, this is the number of folds after which the rule stops, or that of all folds.
     stops = stops_at(all_moments, np.array(ALPHAS)).tolist()
     for alpha, stop in zip(ALPHAS, stops, strict=True):
         text_of_alpha = alpha_text(alpha)
+        # The first moment is that after fold 1, with the index 0.
         width_before = _width(all_moments[stop - 2])
         width = _width(all_moments[stop - 1])
-        # The rule compares the width times its last change with alpha. Where it never stops, these
-        # are of the last fold, and the product may still be above alpha.
+        # The rule compares the width times its last change with alpha. If it does not stop even
+        # after the last fold, the product is still above alpha.
         product = least_alpha(width_before, width)
         comparison = "is still above alpha"
         decision = "go on"

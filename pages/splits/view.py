@@ -25,7 +25,7 @@ from ecv_core.records.interactions import Folds, Part
 from ecv_core.records.parameters import percent_text
 from ecv_core.records.spec import RunSpec
 from ecv_core.records.tasks import Task
-from ecv_core.splits import SPLITS, FoldParts, Leakage, serving
+from ecv_core.splits import SPLITS, FoldParts, Leakage, Strategy, serving
 from ecv_core.splits.parts import day
 from ecv_core.stopping import NEVER_STOPS
 from pages.shared.address.link import translate_address, write_into_link
@@ -388,6 +388,15 @@ class ChosenSplit(NamedTuple):
     dataset: PickedDataset
 
 
+def _explain_strategy(strategy: Strategy, dataset: PickedDataset) -> None:
+    """What a strategy means to e-fold cross-validation, its source, and advice for the dataset."""
+    st.caption(f"*e-fold cross-validation.* {escaped(strategy.ecv)}")
+    source_and_advice = f"*Source.* {escaped(strategy.source)}."
+    if dataset.ready:
+        source_and_advice += f"\n\n{split_advice(dataset.entry.id, strategy)}"
+    st.caption(source_and_advice)
+
+
 def choose_split() -> ChosenSplit:
     """Draw the widgets of a split, and give what is picked.
 
@@ -406,14 +415,10 @@ def choose_split() -> ChosenSplit:
         left_column, right_column = st.columns(2)
         seed = pick_setting("seed", left_column, help=explained(_SEED_HELP, "seed"), width=200)
         set_usual_k(strategy.id)
-        k = 1
+        k = 1  # A strategy that splits only once, such as a hold-out, asks for no k.
         if not strategy.single:
             k = pick_setting("k", right_column, help=explained(_K_HELP, "k", "fold"))
-        st.caption(f"*e-fold cross-validation.* {escaped(strategy.ecv)}")
-        source = f"*Source.* {escaped(strategy.source)}."
-        if dataset.ready:
-            source += f"\n\n{split_advice(dataset.entry.id, strategy)}"
-        st.caption(source)
+        _explain_strategy(strategy, dataset)
     spec = make_spec(
         dataset=dataset.entry.id,
         algorithm=MODEL,  # a spec needs an algorithm; the split is the same for all
