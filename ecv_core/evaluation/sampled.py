@@ -76,7 +76,9 @@ def draw_negatives(fold: EvaluatedFold) -> Iterator[Codes]:
         bag_indices = rng.integers(0, len(bag), (len(users), draw_count), dtype=np.int32)
         # Reversed only so that a seed keeps the negatives that it has had in earlier versions.
         draws = bag[bag_indices[:, ::-1]]
-        own_items = [_own_items(fold, user) for user in users]
+        own_items = []
+        for user in users:
+            own_items.append(_own_items(fold, user))
         negatives = _first_other_items(draws, own_items, negative_count, len(item_weights))
         _fill_up(negatives, own_items, item_weights, rng)  # This changes `negatives` in place.
         yield negatives
