@@ -152,9 +152,7 @@ def with_guesses(layout: Layout, rows: Sequence[Row]) -> Recognised:
 
 def _one_column_sentence(lines: Sequence[str]) -> str:
     """Why a file whose lines nothing separates is refused, as half a sentence."""
-    counts = Counter(len(line.split()) for line in lines)
-    usual_count = max(counts.values(), default=0)
-    if usual_count < NEARLY_ALL * len(lines) and are_lists(lines):
+    if are_lists(lines):
         return _lists_sentence("a line")
     return (
         "it has one column, but user and item need two; if its columns are separated by anything "
@@ -411,23 +409,25 @@ def _check_no_headings(text: str, lines: Sequence[str], rows: Sequence[Sequence[
         lines: The first lines of the table.
         rows: Their fields.
     """
-    if len(rows[0]) >= _usual_width(rows).width:
-        # The first line is as wide as the rows, so that it is no heading of them.
+    if len(rows[0]) > 1 or _usual_width(rows).width < 2:
+        # The separator cuts the first line, which is no heading then, or cuts no rows.
         return
     first_line = lines[0].strip()
     shape = _shape(first_line)
     is_with_colon = _HEADING.fullmatch(first_line) is not None
     number_of_heading: dict[str, int] = {}
+    last_number = -1
     for number, line in enumerate(_lines_of(text), start=1):
         text_of_line = line.strip()
         is_alike = _shape(text_of_line) == shape or (
             is_with_colon and _HEADING.fullmatch(text_of_line)
         )
-        if not is_alike or text_of_line in number_of_heading:
+        if not is_alike:
             continue
         # Lines that follow each other are titles, and no headings of rows.
-        if number - 1 not in number_of_heading.values():
-            number_of_heading[text_of_line] = number
+        if number - 1 != last_number:
+            number_of_heading.setdefault(text_of_line, number)
+        last_number = number
     if len(number_of_heading) > 1:
         (first, first_number), (second, second_number) = islice(number_of_heading.items(), 2)
         raise Unreadable(

@@ -181,7 +181,7 @@ def _with_roles_by_values(
         if place_by_name is not None:
             roles[role] = place_by_name
             del columns[place_by_name]
-    roles |= _ids_by_values(roles, names, columns, has_names=has_names)
+    roles |= _ids_by_values(roles, names, columns)
     items: Values = ()
     if "item_id" in roles:
         items = [row[roles["item_id"]].strip() for row in rows]
@@ -372,11 +372,7 @@ def _contains_word(plain: str, role: str) -> bool:
 
 
 def _ids_by_values(
-    roles: Mapping[str, int],
-    names: Sequence[str],
-    columns: Mapping[int, Values],
-    *,
-    has_names: bool,
+    roles: Mapping[str, int], names: Sequence[str], columns: Mapping[int, Values]
 ) -> dict[str, int]:
     """The users or items that no name tells, by the values and the order of columns.
 
@@ -384,7 +380,6 @@ def _ids_by_values(
         roles: Those that names tell.
         names: The names of all columns.
         columns: The first values of those without a role.
-        has_names: Whether the names are the file's own.
 
     Returns:
         Role -> column; a role for which nothing looks like ids is missing.
@@ -392,7 +387,7 @@ def _ids_by_values(
     missing = _missing_ids(roles)
     candidates = {}
     for role in missing:
-        candidates[role] = _candidates(role, names, columns, has_names)
+        candidates[role] = _candidates(role, names, columns, has_baskets="basket" in roles)
     guesses = _repeated_ids(candidates)
     user = guesses.get("user_id")
     has_no_item = "item_id" in missing and "item_id" not in guesses
@@ -419,15 +414,15 @@ def _repeated_ids(candidates: Mapping[str, Mapping[int, Values]]) -> dict[str, i
 
 
 def _candidates(
-    role: str, names: Sequence[str], columns: Mapping[int, Values], has_names: bool
+    role: str, names: Sequence[str], columns: Mapping[int, Values], *, has_baskets: bool
 ) -> dict[int, Values]:
     """The columns that may be users or items as far as their names tell.
 
-    Beside names, a user who is a number from 1 to 9 is rather the place in an order.
+    Beside orders, numbers from 1 to 9 are rather the places of items in them than users.
     """
     candidates = {}
     for place, values in columns.items():
-        is_place_in_order = role == "user_id" and has_names and _is_scale(values)
+        is_place_in_order = role == "user_id" and has_baskets and _is_scale(values)
         if not (is_place_in_order or _is_of_other_role(role, names[place])):
             candidates[place] = values
     return candidates
@@ -439,7 +434,7 @@ def _place_of_likely_ids(
     """The likeliest column of ids of those in which all values differ or none does.
 
     So are the first rows of a file that is sorted by users or by items. Items are looked for behind
-    the users first. Of two scales, the first one may be a few items, and the other their rating.
+    the users first.
 
     Args:
         role: 'user_id' or 'item_id'.
@@ -447,25 +442,50 @@ def _place_of_likely_ids(
         columns: The first values of those that may be taken.
     """
     user = guesses.get("user_id", -1)
+    free_columns = dict(columns)
+    for place in guesses.values():
+        free_columns.pop(place, None)
+    scales: list[int] = []
+    if role == "item_id":
+        scales = _scales_of_items(free_columns)
     likely_places = []
-    scales = []
-    for place, values in columns.items():
-        if place in guesses.values():
-            continue
-        if _may_be_ids(role, values):
-            is_item = role == "item_id"
-            never_changes = is_item and _never_changes(values)
-            are_kinds = is_item and _are_few(values)
-            unlikelihood = (is_time(values), are_kinds, never_changes, _count_up(values))
+    for place, values in free_columns.items():
+        if place in scales or _may_be_ids(role, values):
+            unlikelihood = _unlikelihood(role, values)
             likely_places.append((unlikelihood, place < user, place))
-        elif role == "item_id" and _is_scale(values):
-            scales.append(place)
     if likely_places:
         *_, place = min(likely_places)
         return place
-    if len(scales) > 1:
-        return scales[0]
     return None
+
+
+def _unlikelihood(role: str, values: Values) -> tuple[bool, ...]:
+    """What makes a column of possible ids unlikely to be these, the weightiest first."""
+    are_kinds = False
+    tell_little = False
+    if role == "item_id":
+        is_scale = _is_scale(values)
+        are_kinds = not is_scale and _are_few(values)
+        tell_little = is_scale or _never_changes(values)
+    return is_time(values), are_kinds, tell_little, _count_up(values)
+
+
+def _scales_of_items(columns: Mapping[int, Values]) -> list[int]:
+    """The columns with the same few whole numbers again and again that may be few items.
+
+    Of two scales, one may be the rating of the other. A single one has ratings rather than items,
+    unless nothing is left beside it but times and the same rating in every row.
+    """
+    scales: list[int] = []
+    others = []
+    for place, values in columns.items():
+        if _is_scale(values):
+            scales.append(place)
+        elif not is_time(values) and not (place - 1 in scales and _never_changes(values)):
+            others.append(place)
+    if len(scales) == 1 and others:
+        return []
+    return [place for place in scales if not _have_decimals(columns[place])]
 
 
 def _is_of_other_role(role: str, name: str) -> bool:
@@ -526,15 +546,19 @@ def _count_up(values: Values) -> bool:
 def are_lists(values: Values) -> bool:
     """Whether most of the values are several ids in a row, such as 'N1 N2' or '[1, 2]'.
 
-    Each entry has a digit, as words of a title mostly have not.
+    Each entry has a digit, as words of a title mostly have not. Lists differ in length or stand in
+    brackets; ids such as 'SW1A 1AA' or '+49 30 1000' do not.
     """
-    list_count = 0
+    lists = []
     for value in values:
         entries = _BETWEEN_ENTRIES.split(value.strip(_AROUND_LISTS))
         # '3,5' is a number, with a decimal comma.
         if len(entries) > 1 and all(map(_has_digit, entries)) and not is_number(value):
-            list_count += 1
-    return list_count * 2 > len(values) and not are_dates(values)
+            lists.append(value)
+    if len(lists) * 2 <= len(values) or are_dates(values):
+        return False
+    counts = Counter(len(_BETWEEN_ENTRIES.split(value)) for value in values)
+    return max(counts.values()) <= NEARLY_ALL * len(values) or lists[0].startswith("[")
 
 
 def _has_digit(text: str) -> bool:

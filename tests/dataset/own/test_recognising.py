@@ -239,8 +239,34 @@ def test_a_file_that_is_sorted_by_users_has_its_items_behind_them():
 
 def test_one_scale_is_a_rating_and_no_item():
     stars = [number % 5 + 1 for number in range(100)]
+    latitudes = [f"{30 + number % 50 / 7:.6f}" for number in range(100)]
+    assert roles_of([USERS, stars, latitudes]) == {"user_id": 1, "rating": 2}
+    halves = [number % 10 / 2 for number in range(100)]
     dates = ["2020-01-01"] * 100
-    assert roles_of([USERS, stars, dates]) == {"user_id": 1, "rating": 2, "timestamp": 3}
+    assert "item_id" not in roles_of([USERS, halves, dates])
+
+
+def test_few_items_are_items():
+    few = [number * 3 % 7 for number in range(100)]
+    stars = [number % 5 + 1 for number in range(100)]
+    seconds = [1_000_000_000 + number for number in range(100)]
+    expected = {"user_id": 1, "item_id": 2}
+    assert roles_of([USERS, few]) == expected
+    assert roles_of([USERS, few, [1] * 100]) == expected
+    assert roles_of([USERS, few, seconds]) == {**expected, "timestamp": 3}
+    assert roles_of([USERS, few, stars, seconds]) == {**expected, "rating": 3, "timestamp": 4}
+
+
+def test_few_users_are_users(read):
+    rows = "".join(f"p{n // 5},{n % 5 + 1},{n % 7}\n" for n in range(100))
+    layout, _ = read("item,rater,stars\n" + rows)
+    assert named(layout) == {"user_id": "rater", "item_id": "item", "rating": "stars"}
+
+
+@pytest.mark.parametrize("form", ["SW{}A 1AA", "+49 30 {}", "48.2;16.{}"])
+def test_ids_of_as_many_parts_each_are_no_lists(form):
+    ids = [form.format(number // 5) for number in range(100)]
+    assert roles_of([ids, ITEMS]) == {"user_id": 1, "item_id": 2}
 
 
 def test_kinds_of_events_are_no_items():
@@ -291,7 +317,7 @@ def test_numbers_with_a_comma_and_dates_with_a_time_are_no_lists(read, value):
 
 def test_lists_do_no_harm_where_the_target_is_known(tmp_path):
     path = tmp_path / "samples.csv"
-    rows = "".join(f'{n / 7:.4f},"1 2 {n}",{n % 2}\n' for n in range(20))
+    rows = "".join(f'{n / 7:.4f},"[1, 2, {n}]",{n % 2}\n' for n in range(20))
     path.write_text("x,coordinates,flag\n" + rows)
     plain = plain_file(path, path.name, tmp_path, no_report)
     (note,) = recognise(plain).notes
@@ -356,6 +382,18 @@ def test_a_title_of_as_many_words_as_columns_is_none_of_their_names(read):
     layout, reading = read(f"Report,Ratings,2024\nuser,item,rating\n{rows}")
     assert layout.names == ("user", "item", "rating")
     assert reading.rows == 12
+
+
+def test_a_short_first_row_is_no_heading(read):
+    rows = "".join(f"{n % 5},{n % 7},{n % 4}{',7' if n % 9 else ''}\n" for n in range(30))
+    layout, _ = read(rows)
+    assert len(layout.names) == 4
+
+
+def test_lines_that_follow_each_other_are_no_headings(read):
+    rows = "".join(f"u{number % 3},i{number % 4}\n" for number in range(12))
+    layout, _ = read(f"# 1\n# 2\n# 3\nuser,item\n{rows}")
+    assert layout.names == ("user", "item")
 
 
 def test_the_sizes_of_a_sparse_matrix_are_no_row(read):
