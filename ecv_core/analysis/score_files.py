@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 
 _GREATEST_SCORE = 1e150
 """Squares of greater numbers are infinite. Programs write these where a fold has failed."""
+_PERCENT_IN_NAME = re.compile(r"[^\d\s]\s*%")
+"""The unit in the name of a contender, as in 'knn (%)'; 'dropout 10 %' is a setting."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -428,7 +431,9 @@ def _check_same_unit(contenders: Sequence[Scores], percent_example: str, file: s
         percent_example: A cell in per cent, which was divided by 100; empty for none.
         file: How a sentence names it.
     """
-    percent_signs = [contender.name for contender in contenders if "%" in contender.name]
+    percent_signs = [
+        contender.name for contender in contenders if _PERCENT_IN_NAME.search(contender.name)
+    ]
     if percent_example:
         percent_signs.insert(0, percent_example)
     if not percent_signs:

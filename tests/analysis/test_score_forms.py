@@ -501,6 +501,8 @@ def test_a_spread_behind_a_score_is_left_out_and_said(read_text, spread) -> None
 def test_names_in_per_cent_stay_names(read_text) -> None:
     scores = read_text("model,fold,ndcg\n10 %,1,0.3\n10 %,2,0.31\n50 %,1,0.2\n50 %,2,0.21\n")
     assert folds_of(scores) == {"10 %": [0.3, 0.31], "50 %": [0.2, 0.21]}
+    errors = read_text("fold,dropout 10%,dropout 50 %\n1,0.95,1.1\n2,0.97,1.02\n")
+    assert folds_of(errors) == {"dropout 10%": [0.95, 0.97], "dropout 50 %": [1.1, 1.02]}
 
 
 def test_runs_of_mlflow_have_the_roles_of_their_parameters(read_text) -> None:
