@@ -49,7 +49,10 @@ _NAMES = {
 _WORDS = {role: names.split() for role, names in _NAMES.items()}
 """Role -> names of its column, likeliest first, in small letters without other signs."""
 _ID_WORDS = {
-    "user_id": ("user", "customer", "member", "person", "visitor", "profile", "session"),
+    "user_id": (
+        *("user", "customer", "member", "person", "visitor", "profile", "session"),
+        "facebook",  # whose ids are no books'
+    ),
     "item_id": (
         *("item", "product", "movie", "film", "book", "song", "track", "article", "artist"),
         *("beer", "hotel"),
@@ -387,7 +390,7 @@ def _ids_by_values(
     missing = _missing_ids(roles)
     candidates = {}
     for role in missing:
-        candidates[role] = _candidates(role, names, columns, has_baskets="basket" in roles)
+        candidates[role] = _candidates(role, roles, names, columns)
     guesses = _repeated_ids(candidates)
     user = guesses.get("user_id")
     has_no_item = "item_id" in missing and "item_id" not in guesses
@@ -414,16 +417,19 @@ def _repeated_ids(candidates: Mapping[str, Mapping[int, Values]]) -> dict[str, i
 
 
 def _candidates(
-    role: str, names: Sequence[str], columns: Mapping[int, Values], *, has_baskets: bool
+    role: str, roles: Mapping[str, int], names: Sequence[str], columns: Mapping[int, Values]
 ) -> dict[int, Values]:
     """The columns that may be users or items as far as their names tell.
 
-    Beside orders, numbers from 1 to 9 are rather the places of items in them than users.
+    Behind items without ratings, few numbers are amounts or places in an order, and no users.
     """
+    last_place_of_scale = len(names)
+    if role == "user_id" and "rating" not in roles:
+        last_place_of_scale = roles.get("item_id", len(names))
     candidates = {}
     for place, values in columns.items():
-        is_place_in_order = role == "user_id" and has_baskets and _is_scale(values)
-        if not (is_place_in_order or _is_of_other_role(role, names[place])):
+        is_amount = place > last_place_of_scale and _is_scale(values)
+        if not (is_amount or _is_of_other_role(role, names[place])):
             candidates[place] = values
     return candidates
 

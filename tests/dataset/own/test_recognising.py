@@ -344,6 +344,18 @@ def test_a_name_that_ends_as_those_of_ids_do_comes_before_others(read):
     assert named(layout) == {"user_id": "user_hash", "item_id": "movie_no"}
 
 
+def test_an_amount_behind_items_is_no_user(read):
+    rows = "".join(f"i{n % 17},Pen {n % 17},{n % 5 + 1}\n" for n in range(100))
+    with pytest.raises(DatasetError, match="looks like a user"):
+        read("product_id,product_name,units\n" + rows)
+
+
+def test_ids_of_facebook_are_users_and_no_books(read):
+    rows = "".join(f"f{n % 13},t{n % 17},{n}\n" for n in range(100))
+    layout, _ = read("facebook_id,kind,thing\n" + rows)
+    assert named(layout)["user_id"] == "facebook_id"
+
+
 def test_the_place_in_an_order_is_no_user(read):
     rows = "".join(f"{n // 9},p{n % 31},{n % 9 + 1}\n" for n in range(108))
     with pytest.raises(DatasetError, match="looks like a user"):
