@@ -51,6 +51,7 @@ _WORDS = {role: names.split() for role, names in _NAMES.items()}
 _ID_WORDS = {
     "user_id": (
         *("user", "customer", "member", "person", "visitor", "profile", "session"),
+        *("owner", "buyer", "client"),
         "facebook",  # whose ids are no books'
     ),
     "item_id": (

@@ -356,6 +356,12 @@ def test_ids_of_facebook_are_users_and_no_books(read):
     assert named(layout)["user_id"] == "facebook_id"
 
 
+def test_the_owner_of_a_product_is_a_user_and_no_product(read):
+    rows = "".join(f"o{n % 13},p{n % 17},{n % 11}\n" for n in range(100))
+    layout, _ = read("product_owner,product,n\n" + rows)
+    assert named(layout)["user_id"] == "product_owner"
+
+
 def test_the_place_in_an_order_is_no_user(read):
     rows = "".join(f"{n // 9},p{n % 31},{n % 9 + 1}\n" for n in range(108))
     with pytest.raises(DatasetError, match="looks like a user"):
