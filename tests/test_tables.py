@@ -165,7 +165,7 @@ def test_texts_become_features_and_what_names_rows_is_none():
         {
             "name": [f"person {row}" for row in range(60)],
             "colour": ["red", "green", None] * 20,
-            "size": [1.5, None, float("inf")] * 20,
+            "size": [1.5, None, float("inf"), 2.5] * 15,
             "same": [1] * 60,
             "y": [0.5 * row for row in range(60)],
         }
