@@ -259,30 +259,6 @@ def waiting_for_database(say: Say | None) -> Iterator[None]:
         _SAY.reset(token)
 
 
-def _open_connection(engine: sa.Engine) -> sa.Connection:
-    """A connection; waited for where `waiting_for_database` says so. Raises: SQLAlchemyError."""
-    say = _SAY.get()
-    if say is None:
-        # No block of `waiting_for_database` says so, so that an error is raised at once.
-        return engine.connect()
-    was_away = False
-    while True:
-        try:
-            connection = engine.connect()
-        except DBAPIError as error:
-            why = _fit_to_show(engine, first_line(error))
-            sentence = f"the database {_shown_url(engine)} cannot be reached: {why}"
-            if not was_away:  # The log says it once.
-                log.error("%s", sentence)
-            was_away = True
-            say(f"{sentence}; e-fold tries again")
-            time.sleep(AGAIN_SECONDS)
-        else:
-            if was_away:
-                say(None)
-            return connection
-
-
 def _is_connection_lost(error: Exception) -> bool:
     """Whether the database ended the connection, and with it the transaction."""
     if not isinstance(error, DBAPIError):
@@ -293,8 +269,8 @@ def _is_connection_lost(error: Exception) -> bool:
     return error.connection_invalidated or code.startswith("57P")
 
 
-class _ConnectionLost(StoreError):
-    """The connection was lost, and the database has undone all of the transaction."""
+class _NotNow(StoreError):
+    """The database may do it when it is asked again, and has done none of it so far."""
 
 
 _Args = ParamSpec("_Args")
@@ -302,7 +278,7 @@ _Answer = TypeVar("_Answer")
 
 
 def repeatable(transact: Callable[_Args, _Answer]) -> Callable[_Args, _Answer]:
-    """A function that is one transaction, done again where its connection is lost in the middle.
+    """A function of at most one transaction, done again where the database raises `_NotNow`.
 
     It is done again only in a block of `waiting_for_database`.
     """
@@ -312,21 +288,34 @@ def repeatable(transact: Callable[_Args, _Answer]) -> Callable[_Args, _Answer]:
         say = _SAY.get()
         if say is None:
             return transact(*args, **kwargs)
-        was_lost = False
+        was_in_vain = False
         while True:
             try:
                 answer = transact(*args, **kwargs)
-            except _ConnectionLost as error:
-                log.warning("%s", error)
-                was_lost = True
+            except _NotNow as error:
+                if not was_in_vain:  # The log says it once.
+                    log.error("%s", error)
+                was_in_vain = True
                 say(f"{error}; e-fold tries again")
                 time.sleep(AGAIN_SECONDS)
             else:
-                if was_lost:
+                if was_in_vain:
                     say(None)
                 return answer
 
     return transact_until_answered
+
+
+@repeatable
+def _open_connection(engine: sa.Engine) -> sa.Connection:
+    """A connection; waited for where `waiting_for_database` says so. Raises: SQLAlchemyError."""
+    try:
+        return engine.connect()
+    except DBAPIError as error:
+        if _SAY.get() is None:
+            raise
+        why = _fit_to_show(engine, first_line(error))
+        raise _NotNow(f"the database {_shown_url(engine)} cannot be reached: {why}") from None
 
 
 def _number_of_transaction(connection: sa.Connection) -> int | None:
@@ -341,7 +330,8 @@ def _number_of_transaction(connection: sa.Connection) -> int | None:
     return number
 
 
-def _is_committed(engine: sa.Engine, number: int | None) -> bool:
+@repeatable
+def _is_committed(engine: sa.Engine, number: int) -> bool:
     """Whether a transaction was done whose connection was lost while it was committed.
 
     Args:
@@ -351,27 +341,15 @@ def _is_committed(engine: sa.Engine, number: int | None) -> bool:
     Raises:
         StoreError: Where the database does not say it.
     """
-    say = _SAY.get()
-    if number is None or say is None:
-        return False
-    while True:
-        status = _status_of_transaction(engine, number)
-        if status in ("committed", "aborted"):
-            say(None)
-            return status == "committed"
-        # The server may not have seen yet that the connection is lost.
-        say(
-            f"the database {_shown_url(engine)} does not say whether a transaction was committed "
-            f"(it is {status}); e-fold asks again"
-        )
-        time.sleep(AGAIN_SECONDS)
-
-
-@repeatable
-def _status_of_transaction(engine: sa.Engine, number: int) -> str | None:
     with transaction(engine, "read") as connection:
         status: str | None = connection.scalar(sa.select(sa.func.txid_status(number)))
-        return status
+    if status not in ("committed", "aborted"):
+        # The server may not have seen yet that the connection is lost.
+        raise _NotNow(
+            f"the database {_shown_url(engine)} does not say whether a transaction was committed "
+            f"(it is {status})"
+        )
+    return status == "committed"
 
 
 @contextmanager
@@ -385,7 +363,6 @@ def transaction(engine: sa.Engine, doing: str) -> Iterator[sa.Connection]:
     Raises:
         StoreError.
     """
-    is_committing = False
     number: int | None = None
     try:
         with _open_connection(engine) as connection, connection.begin():
@@ -394,16 +371,15 @@ def transaction(engine: sa.Engine, doing: str) -> Iterator[sa.Connection]:
             # A transaction that only reads has nothing to commit.
             if doing != "read":
                 number = _number_of_transaction(connection)
-                is_committing = True
     except (SQLAlchemyError, UnicodeError) as error:
         if "no such table" in str(error):
             # The file was deleted, and SQLite has made an empty one in its place.
             raise _other_file_error(engine) from error
         error_class = StoreError
         if _is_connection_lost(error):
-            if is_committing and _is_committed(engine, number):
+            if number is not None and _is_committed(engine, number):
                 return
-            error_class = _ConnectionLost
+            error_class = _NotNow
         raise error_class(
             f"the database {_shown_url(engine)} cannot be {doing}: "
             f"{_fit_to_show(engine, first_line(error))}; {way_out(error)}"
