@@ -136,11 +136,12 @@ def test_no_error_of_a_gate_says_that_the_candidate_is_worse(error, words, monke
         assert cli.main(["run"]) == 1
 
 
-def test_a_missing_package_says_not_that_the_candidate_is_worse(monkeypatch, capsys):
+def test_a_missing_package_says_not_that_the_candidate_is_worse(monkeypatch):
     def fail(_):
         raise ModuleNotFoundError("No module named 'scipy'", name="scipy")
 
     monkeypatch.setattr(cli, "parse", fail)
+    monkeypatch.setattr("gc.disable", lambda: None)  # it would be off for all further tests
     for command, code in [("gate", 2), ("run", 1)]:
         monkeypatch.setattr(sys, "argv", ["ecv", command])
         assert run() == code
@@ -149,7 +150,6 @@ def test_a_missing_package_says_not_that_the_candidate_is_worse(monkeypatch, cap
 FAILS_AFTER_ITS_OUTPUT = """
 import argparse, sys
 from ecv_core import cli
-from ecv_core.__main__ import run
 from ecv_core.records.errors import RunError
 
 def command(options):
