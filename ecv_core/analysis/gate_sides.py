@@ -191,9 +191,10 @@ def _check_same_metric(first: str, second: str) -> None:
     second_metric = metric_named(second)
     if first_metric is None or second_metric is None:
         return
-    # Numbers in a name are those of a cut-off, as in 'ndcg@10'; a name may leave it out.
-    cutoffs = re.findall(r"\d+", first)
-    other_cutoffs = re.findall(r"\d+", second)
+    # A number in a name, as in 'ndcg@10', is that of a cut-off, unless it is in the metric's own
+    # words, as in 'f1'. A name may leave the cut-off out.
+    cutoffs = re.findall(r"\d+", first.lower().replace(first_metric.words, ""))
+    other_cutoffs = re.findall(r"\d+", second.lower().replace(second_metric.words, ""))
     have_other_cutoffs = bool(cutoffs and other_cutoffs) and cutoffs != other_cutoffs
     if first_metric.words != second_metric.words or have_other_cutoffs:
         raise InputError(
