@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import accumulate
 from statistics import fmean
 from typing import NamedTuple
@@ -133,9 +133,7 @@ def cost_range_of_next_fold(costs: Sequence[float]) -> tuple[float, float]:
 
 def energy_of(run: RunRecord) -> EnergyFacts:
     """Energy that a run used, and what its stop saved."""
-    facts = energy_facts(run.folds, run.k, run.stopped_at, ends_at_stop=run.ends_at_stop)
-    # Only the run itself says whether folds after its stop are still to come.
-    return replace(facts, is_checked=run.checked)
+    return energy_facts(run.folds, run.k, run.stopped_at, is_checked=run.checked)
 
 
 def metered_runs(runs: Iterable[RunRecord]) -> list[RunRecord]:
@@ -148,7 +146,7 @@ def metered_runs(runs: Iterable[RunRecord]) -> list[RunRecord]:
 
 
 def energy_facts(
-    folds: Sequence[FoldResult], k: int, stopped_at: int | None, *, ends_at_stop: bool = False
+    folds: Sequence[FoldResult], k: int, stopped_at: int | None, *, is_checked: bool = False
 ) -> EnergyFacts:
     """Energy used and saved, had these folds been stopped there; of a run see `energy_of`.
 
@@ -156,8 +154,8 @@ def energy_facts(
         folds: Those that ran, in their order, also those that ran to check the stop.
         k: Folds of the whole cross-validation.
         stopped_at: Folds used; None while there is no stop.
-        ends_at_stop: Whether folds after the stop do not check it, but were under way at the
-            stop: what they cost is not saved.
+        is_checked: Whether folds after the stop check it; else they were under way at the stop,
+            and what they cost is not saved.
     """
     joules = []
     least_joules = []
@@ -177,13 +175,12 @@ def energy_facts(
         processor_seconds = sum(processor)
     # Folds may run after the stop, to check it; the others up to k never run, and are a forecast.
     some_never_ran = False
-    is_checked = False
     folds_not_saved = stopped_at
     if stopped_at is not None:
-        some_never_ran = k > max(len(folds), stopped_at)
-        is_checked = len(folds) > stopped_at and not ends_at_stop
-        if ends_at_stop:
-            folds_not_saved = max(len(folds), stopped_at)
+        folds_begun = max(len(folds), stopped_at)
+        some_never_ran = k > folds_begun
+        if not is_checked:
+            folds_not_saved = folds_begun
     saved = _saving(joules, least_joules, most_joules, k, folds_not_saved)
     # Processor time is counted and not estimated, so that its least and its most are the same.
     saved_processor = _saving(processor, processor, processor, k, folds_not_saved)

@@ -76,7 +76,7 @@ def test_what_was_spent_by_the_stop_and_what_is_saved_after_it_make_the_whole(co
     stop = data.draw(st.integers(1, len(folds)))
     told = tallies(folds, k)
     assert len(told) == k + 1
-    known = energy_facts(folds, k, stop).saved_joules
+    known = energy_facts(folds, k, stop, is_checked=True).saved_joules
     assert told[-1].joules - told[stop].joules == pytest.approx(known, abs=1e-3)
 
 
@@ -106,7 +106,7 @@ def test_what_is_saved_by_an_estimate_is_a_range_also_once_all_folds_ran():
         more = {"source": "cpu-load", "idle_joules": joules / 2}
         return replace(FOLDS[0], energy=replace(FOLDS[0].energy, joules=joules, **more))
 
-    facts = energy_facts([estimated(joules) for joules in (10, 20, 40)], 3, 1)
+    facts = energy_facts([estimated(joules) for joules in (10, 20, 40)], 3, 1, is_checked=True)
     # 20 + 40 J after the stop, or half of it where the machine would have run idle
     assert (facts.saved_joules, facts.saved_range, facts.has_forecast) == (60, (30, 60), False)
     forecast = energy_facts([estimated(joules) for joules in (10, 20, 40)], 4, 3)
@@ -149,7 +149,7 @@ def test_what_folds_cost_that_ran_to_check_the_stop_is_not_called_saved():
         replace(one, processor_seconds=seconds)
         for one, seconds in zip(FOLDS, (8.0, 2.0, 10.0), strict=True)
     ]
-    checked = energy_facts(known, 3, 2)
+    checked = energy_facts(known, 3, 2, is_checked=True)
     assert processor_words(checked) == "processor time 20 s, 50 % forgone to check"
     # The same without it: the third fold would take as long as the second, 2 of 12 s.
     stopped = energy_facts(known[:2], 3, 2)

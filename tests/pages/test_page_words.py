@@ -174,14 +174,14 @@ def test_one_fold_alone_may_have_paid_half_for_start_up():
 
 
 def test_folds_run_to_check_count_as_what_they_really_cost():
-    facts = energy_facts(folds(10, 20, 30, 60), 5, 2)
+    facts = energy_facts(folds(10, 20, 30, 60), 5, 2, is_checked=True)
     assert facts.joules == 120
     assert facts.saved_joules == pytest.approx(90 + 110 / 3)  # 30 and 60 J ran, 1 at the mean
     assert facts.saved_range == pytest.approx((90 + 17, 90 + 69))
 
 
 def test_once_all_folds_ran_the_saving_is_known_and_no_range():
-    facts = energy_facts(folds(10, 20, 30, 60), 4, 2)
+    facts = energy_facts(folds(10, 20, 30, 60), 4, 2, is_checked=True)
     assert facts.saved_range == (90, 90)
     assert not facts.has_forecast
     assert saved_words(facts) == "25 mWh"
