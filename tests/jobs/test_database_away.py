@@ -24,7 +24,7 @@ from ecv_core import cli
 from ecv_core.fold.spec import make_spec
 from ecv_core.jobs import driver, plan_runs
 from ecv_core.jobs.driver import drive
-from ecv_core.jobs.executors import Here
+from ecv_core.jobs.executors import Compute, Here
 from ecv_core.jobs.heartbeat import interrupt_abandoned_runs
 from ecv_core.jobs.manager import RunManager
 from ecv_core.jobs.plan_runs import Callbacks, PlanRuns, SaveAttempts
@@ -61,23 +61,32 @@ def again_soon(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(f"ecv_core.{module}.AGAIN_SECONDS", 0.05)
 
 
-class GoesAway:
-    """Folds during the second of which the server goes, to come back a while after."""
+@pytest.fixture
+def leave_for_a_second(server: PostgresServer) -> Iterator[Callable[[], None]]:
+    """Has the server go, to come back a second after."""
+    return_later = threading.Timer(1.0, server.start)
 
-    def __init__(self, server: PostgresServer, seconds: float) -> None:
-        self._server = server
-        self._seconds = seconds
-        self.thread = threading.Thread(target=self._come_back)
+    def leave() -> None:
+        server.go_away()
+        return_later.start()
 
-    def __call__(self, spec: RunSpec, index: int) -> FoldResult:
-        if index == 1:
-            self._server.go_away()
-            self.thread.start()
-        return fold_result(index, SCORES[index])
+    yield leave
+    return_later.join()
 
-    def _come_back(self) -> None:
-        time.sleep(self._seconds)
-        self._server.start()
+
+def score_of(index: int) -> FoldResult:
+    return fold_result(index, SCORES[index])
+
+
+def leaving_at(server: PostgresServer, fold: int) -> Compute:
+    """Folds during one of which the server goes."""
+
+    def compute(spec: RunSpec, index: int) -> FoldResult:
+        if index == fold:
+            server.go_away()
+        return score_of(index)
+
+    return computing(compute)
 
 
 @pytest.mark.slow
@@ -94,13 +103,8 @@ def test_a_command_waits_for_a_server_that_is_away_and_says_so_once(
         if sentence and next(tries_in_vain) == 2:
             server.start()
 
-    def gone(spec: RunSpec, index: int) -> FoldResult:
-        if index == 1:
-            server.go_away()
-        return fold_result(index, SCORES[index])
-
     callbacks = Callbacks(trouble=tell_and_come_back)
-    drive(RunPlan(SPEC), PlanRuns(store, callbacks=callbacks), Here(computing(gone)))
+    drive(RunPlan(SPEC), PlanRuns(store, callbacks=callbacks), Here(leaving_at(server, 1)))
     (run,) = store.runs()
     assert run.state is RunState.FINISHED
     assert [fold.score for fold in run.folds] == list(SCORES)
@@ -195,59 +199,56 @@ def test_a_run_goes_on_wherever_its_connection_is_cut(
     assert cut_at > 30
 
 
-def score_of(index: int) -> FoldResult:
-    return fold_result(index, SCORES[index])
-
-
 @pytest.mark.slow
 def test_a_program_that_evaluates_waits_as_a_command_does(
-    server: PostgresServer, again_soon: None, monkeypatch: pytest.MonkeyPatch
+    server: PostgresServer,
+    leave_for_a_second: Callable[[], None],
+    again_soon: None,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("ECV_DATABASE_URL", server.database())
-    away = GoesAway(server, seconds=1.0)
 
     def on_fold(run: ecv.Run) -> None:
         if len(run.scores) == 1:
-            away(SPEC, 1)
+            leave_for_a_second()
 
     run = ecv.evaluate("synthetic", "popular", rule="never", k=3, no_energy=True, on_fold=on_fold)
-    away.thread.join()
     assert len(run.scores) == 3
 
 
 @pytest.mark.slow
 def test_a_command_that_has_computed_its_run_waits_to_say_so(
     server: PostgresServer,
+    leave_for_a_second: Callable[[], None],
     again_soon: None,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setenv("ECV_DATABASE_URL", server.database())
-    away = GoesAway(server, seconds=1.0)
 
     def drive_and_go_away(*args: Any, **options: Any) -> None:
         drive(*args, **options)
-        away(SPEC, 1)
+        leave_for_a_second()
 
     monkeypatch.setattr(driver, "drive", drive_and_go_away)
     assert cli.main(["run", "synthetic", "popular", "-k", "3", "--no-energy"]) == 0
-    away.thread.join()
     assert capsys.readouterr().out.startswith("popular on synthetic")
 
 
 @pytest.mark.slow
 def test_a_loop_of_ones_own_waits_as_a_command_does(
-    server: PostgresServer, again_soon: None, monkeypatch: pytest.MonkeyPatch
+    server: PostgresServer,
+    leave_for_a_second: Callable[[], None],
+    again_soon: None,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Nobody but the loop has a fold that it reports while the server is away."""
     monkeypatch.setenv("ECV_DATABASE_URL", server.database())
-    away = GoesAway(server, seconds=1.0)
     tracked = ecv.track("mine", dataset="synthetic", k=3, metric="ndcg", rule="never")
     for fold in tracked:
         if fold.index == 1:
-            away(SPEC, 1)
+            leave_for_a_second()
         tracked.report(SCORES[fold.index])
-    away.thread.join()
     assert list(tracked.run.scores) == list(SCORES[:3])
 
 
@@ -262,21 +263,22 @@ def test_a_loop_goes_on_that_could_not_say_that_it_was_left() -> None:
 
 @pytest.mark.slow
 def test_a_cross_validation_waits_as_a_command_does(
-    server: PostgresServer, again_soon: None, monkeypatch: pytest.MonkeyPatch
+    server: PostgresServer,
+    leave_for_a_second: Callable[[], None],
+    again_soon: None,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("ECV_DATABASE_URL", server.database())
-    away = GoesAway(server, seconds=1.0)
     fits = count()
 
     class Regression(LinearRegression):  # type: ignore[misc]
         def fit(self, X: np.ndarray, y: np.ndarray) -> Regression:
             if next(fits) == 1:
-                away(SPEC, 1)
+                leave_for_a_second()
             return super().fit(X, y)
 
     X = np.arange(60.0)[:, None]
     validated = ecv.cross_validate(Regression(), X, X[:, 0] % 7, cv=3, rule="never", keep=True)
-    away.thread.join()
     (run,) = open_store().runs()
     assert run.state is RunState.FINISHED
     assert [fold.score for fold in run.folds_in_order] == list(validated["test_score"])
@@ -338,17 +340,12 @@ def test_what_a_command_that_gave_up_has_computed_is_in_the_database_at_the_next
     monkeypatch.setenv("ECV_DATABASE_URL", url)
     store = open_store(url)
 
-    def gone(spec: RunSpec, index: int) -> FoldResult:
-        if index == 2:
-            server.go_away()
-        return fold_result(index, SCORES[index])
-
     callbacks = Callbacks(trouble=SaveAttempts(lambda sentence: None))
     with (
         pytest.raises(RunError, match=r"gave up after .* the next start takes them into"),
         waiting_for_database(SaveAttempts(lambda sentence: None)),  # as every command does
     ):
-        drive(RunPlan(SPEC), PlanRuns(store, callbacks=callbacks), Here(computing(gone)))
+        drive(RunPlan(SPEC), PlanRuns(store, callbacks=callbacks), Here(leaving_at(server, 2)))
     (path,) = data.iterdir()  # and nowhere else
     assert re.fullmatch(r"runs-rescued-[0-9a-f]{8}-\w+\.sqlite", path.name)
     server.start()
