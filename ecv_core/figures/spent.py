@@ -15,7 +15,7 @@ _HEIGHT = 260
 _LINE_HEIGHT = 18
 """Pixels of a group in the legend, where each takes a line, as on a phone."""
 _MOST_NAMED = 5
-"""Groups with a colour of their own, where there are more than one more."""
+"""Groups that are named, where two or more others are left; a single one is named too."""
 _LONGEST_NAME = 40
 """Letters of a group in the legend, of which a longer one would take the room of the picture."""
 _LETTERS_OF_DATASET = 24

@@ -103,8 +103,8 @@ def show_answer(dataset: str, entries: Sequence[Entry]) -> None:
     headline = f"## {our_best.method}: RMSE {score_text(our_best.rmse)}{folds}"
     st.markdown(
         f"{headline}\nOn {benchmark.title} this well-known method, {runner_words}, is "
-        f"{position_words}; the "
-        f"best of those is {published_best.method} with {score_text(published_best.rmse)}."
+        f"{position_words}; the best of those is {published_best.method} with "
+        f"{score_text(published_best.rmse)}."
         f"{reservation}"
     )
     if reservation:

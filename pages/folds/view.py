@@ -382,11 +382,10 @@ def _numbers_sentence(explored: Explored, alpha: float) -> str:
     )
     return (
         f"With alpha {alpha_text(alpha)}, {stop_words} (paper: {PAPER_STOP}), uses {cost_words} "
-        "(paper: "
-        f"{PAPER_COST_PERCENT} %) and ends {difference_words} (paper: {PAPER_DIFFERENCE_PERCENT} "
-        "%). Of all "
-        f"orders, 95 % end within {largest_words} and {share_near_mean}; the "
-        f"interval at the stop holds it in {percent_text(outcome.coverage, '.0f')}."
+        f"(paper: {PAPER_COST_PERCENT} %) and ends {difference_words} (paper: "
+        f"{PAPER_DIFFERENCE_PERCENT} %). Of all orders, 95 % end within {largest_words} and "
+        f"{share_near_mean}; the interval at the stop holds it in "
+        f"{percent_text(outcome.coverage, '.0f')}."
     )
 
 

@@ -30,8 +30,8 @@ def show() -> None:
         show_takeaway(
             f"One fold knows the mean of **{selection.titles[best]}** to ± "
             f"{percent_text(half_widths.of_mean / 100, '.1f')}, but its distance to "
-            f"**{selection.titles[second]}** to "
-            f"± {percent_text(half_widths.of_difference / 100, '.1f')}: "
+            f"**{selection.titles[second]}** to ± "
+            f"{percent_text(half_widths.of_difference / 100, '.1f')}: "
             "what makes a fold or a user easy is the same for both, and cancels."
         )
     st.caption(

@@ -118,9 +118,9 @@ def _show_searches(task: str) -> None:
     st.markdown(
         f"To find the best of ten estimators, **EFoldSearchCV** by {means_of_efold['way']} takes "
         f"{percent_text(means_of_efold['folds_percent'] / 100, '.0f')} of the folds that "
-        "`GridSearchCV` "
-        f"takes; its choice is {percent_text(means_of_efold['loss_percent'] / 100, '.3f')} below "
-        "the best of all folds on average."
+        "`GridSearchCV` takes; its choice is "
+        f"{percent_text(means_of_efold['loss_percent'] / 100, '.3f')} below the best of all folds "
+        "on average."
     )
     _show_means(means, texts, "estimators-searches")
     st.caption(
