@@ -193,4 +193,4 @@ def _say_what_is_missing(keys: list[str], runs: Mapping[str, ChoosableRun]) -> N
         )
     run_count = len(keys) - len(missing)
     if run_count > MOST:
-        st.warning(f"The address names {run_count} runs. Only the first {MOST} are shown.")
+        st.warning(f"{run_count} runs are picked. Only the first {MOST} are shown.")

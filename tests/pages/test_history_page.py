@@ -177,7 +177,8 @@ def test_of_too_many_picked_rows_compare_takes_the_first_and_says_so(app, a_run,
     pick_rows(*range(MOST + 1))
     open_view(app, "Compare")
     assert len(compared(app)) == MOST
-    assert f"Only the first {MOST} are shown" in app.warning[0].value
+    said = app.warning[0].value
+    assert said == f"{MOST + 1} runs are picked. Only the first {MOST} are shown."
 
 
 def test_a_pick_in_the_table_is_known_by_its_run_not_by_its_place(app, a_run, store):
