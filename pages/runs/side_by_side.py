@@ -210,15 +210,24 @@ Pair = TypeVar("Pair", Comparison, Untested)
 
 
 def show_paired_tests(runs: Sequence[NamedRun]) -> None:
-    """How it was tested, and all pairs in a table."""
-    st.header("How this is tested", anchor=False)
+    """How it was tested, and all pairs in a table; which pairs were not tested, and why."""
     tested, untested = _pairs_under_names(runs)
+    if tested:
+        st.header("How this is tested", anchor=False)
+        _explain_tests(runs, is_one_of_several=len(tested) > 1)
+        _draw_table_of_tested_pairs(tested, with_datasets=_on_several_datasets(runs))
+        offer_further_tests(runs, _pairs_under_ids(runs).tested)
+    _say_untested(untested, runs)
+
+
+def _explain_tests(runs: Sequence[NamedRun], *, is_one_of_several: bool) -> None:
+    """What is paired, and by which test; only several tests are corrected."""
     units = " or ".join(sorted({f"{run.spec.task.unit}s" for _, run in runs}, reverse=True))
     case_of_folds = f"where scores of individual {units} were not kept"
     if "samples" in units:
         case_of_folds = f"{case_of_folds}, and for learners on a table"
     words_on_correction = ""
-    if len(tested) > 1:
+    if is_one_of_several:
         link = glossary_link("multiple-comparisons", "correction for several comparisons")
         words_on_correction = f", with a {link}"
     st.caption(
@@ -229,10 +238,6 @@ def show_paired_tests(runs: Sequence[NamedRun]) -> None:
         f"resampled t test (Nadeau and Bengio, 2003). {glossary_link('p-value', 'p')} and effect "
         "d are in the table. That no difference is found does not mean that two are equal."
     )
-    if tested:
-        _draw_table_of_tested_pairs(tested, with_datasets=_on_several_datasets(runs))
-        offer_further_tests(runs, _pairs_under_ids(runs).tested)
-    _say_untested(untested, runs)
 
 
 def _on_several_datasets(runs: Sequence[NamedRun]) -> bool:
@@ -327,12 +332,12 @@ def comparison_answer(runs: Sequence[NamedRun]) -> Answer:
 
 def _certainty(runs: Sequence[NamedRun], comparisons_of_best: Sequence[Comparison]) -> Certainty:
     """Whether a difference of the best run to each of the others is found."""
-    has_fold_to_come = False
+    if len(_panels(runs)) == len(runs):
+        return Certainty.UNTESTED
     for _, run in runs:
-        if not run.folds and run.state.active:
-            has_fold_to_come = True
-    if has_fold_to_come:
-        return Certainty.OPEN
+        # A run without a fold may become the best, and a test may need folds that are to come.
+        if run.state.active and not (run.folds and comparisons_of_best):
+            return Certainty.OPEN
     if not comparisons_of_best:
         return Certainty.UNTESTED
     # In each panel, the best run is compared with all others. A run with other folds, or without

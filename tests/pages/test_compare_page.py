@@ -185,6 +185,22 @@ def test_different_datasets_are_shown_apart_and_not_tested(app, record):
     certainty, (headline, *_) = verdict(app)
     assert (certainty, headline) == ("not tested", "These scores cannot be compared")
     assert "1 pair is not tested" in texts(app)
+    # Nothing is said of tests that there are none of, nor of a table of them.
+    assert "How this is tested" not in [header.value for header in app.header]
+    assert "are in the table" not in texts(app)
+
+
+def test_two_runs_are_not_called_untested_while_they_may_come_to_share_folds(app, a_run, store):
+    done = a_run(SCORES)
+    going = a_run(SCORES[:1], algorithm="popular", state=RunState.RUNNING)
+    open_compare(app, done.run_id, going.run_id)
+    assert verdict(app)[0] == "not known yet"
+    on_other_data = a_run(dataset="ml-100k", state=RunState.QUEUED)
+    open_compare(app, done.run_id, on_other_data.run_id)
+    assert verdict(app)[0] == "not tested"
+    store.finish(going.run_id, RunState.CANCELLED)
+    open_compare(app, done.run_id, going.run_id)
+    assert verdict(app)[0] == "not tested"
 
 
 def test_settings_that_differ_are_told_and_no_others(app, a_run):
