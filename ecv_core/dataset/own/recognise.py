@@ -612,7 +612,7 @@ def _end_with_separator(rows: Sequence[Row]) -> bool:
 
 
 def _column_names(header: Sequence[str], rows: Sequence[Row]) -> Row:
-    """A name for each column; some writers leave out that of the first, or end rows with a sign.
+    """A name for each column; some writers name not the first one, or end rows with a separator.
 
     Args:
         header: The fields of the first line that names columns; empty where none does.

@@ -60,21 +60,8 @@ _ID_WORDS = {
     ),
 }
 """Role -> what the name of its column may contain where no name of _NAMES is there."""
-_ID_ENDINGS = (
-    "id",
-    "key",
-    "code",
-    "no",
-    "nr",
-    "number",
-    "ref",
-    "sku",
-    "hash",
-    "md5",
-    "uuid",
-    "index",
-)
-"""How the name of a column of ids ends, beside 'user_age' or 'product_category'."""
+_ID_ENDINGS = ("id", "key", "code", "no", "nr", "number", "ref", "sku", "hash", "md5", "index")
+"""How the name of a column of ids ends, unlike 'user_age' or 'product_category'."""
 _QUANTITIES = ("quantity", "qty", "menge", "anzahl", "units")
 _TIME_PARTS = ("date", "time", "datum", "zeit")
 
@@ -104,7 +91,7 @@ _ISBN = re.compile(r"\d{9}[\dX]")
 _BETWEEN_ENTRIES = re.compile(r"[\s,;|]+")
 _AROUND_LISTS = "[](){}'\" "
 _MOST_NAMELESS = 12
-"""Files of interactions that do not name their columns have fewer than this."""
+"""Files of interactions that do not name their columns have no more than this."""
 NEARLY_ALL = 0.9
 """More than this share of a column's values decide what it holds; the others are mistakes."""
 _SHORTEST_DATE = 8
@@ -179,23 +166,23 @@ def _with_roles_by_values(
 ) -> dict[str, int]:
     """The roles that names tell, and those that values tell beside these."""
     roles = dict(named_roles)
-    columns = _columns_without_role(roles, rows, len(names))
+    columns: dict[int, Values] = {}
+    for place in range(len(names)):
+        columns[place] = [row[place].strip() for row in rows]
     for role in _missing_ids(roles):
-        place_by_name = _place_by_part_of_name(role, names, columns)
+        place_by_name = _place_by_part_of_name(role, names, _without_role(columns, roles))
         if place_by_name is not None:
             roles[role] = place_by_name
-            del columns[place_by_name]
-    roles |= _ids_by_values(roles, names, columns)
-    items: Values = ()
-    if "item_id" in roles:
-        items = [row[roles["item_id"]].strip() for row in rows]
-    columns = _columns_without_role(roles, rows, len(names))
+    roles |= _ids_by_values(roles, names, _without_role(columns, roles))
     if "timestamp" not in roles:
-        roles |= _time_by_values(names, columns)
+        roles |= _time_by_values(names, _without_role(columns, roles))
     if "rating" not in roles and not has_names:
         # Where columns have names, a column of ratings would be called so. Numbers decide only
         # where there are no names.
-        roles |= _rating_by_values(roles, columns, items)
+        items: Values = ()
+        if "item_id" in roles:
+            items = columns[roles["item_id"]]
+        roles |= _rating_by_values(_without_role(columns, roles), items)
     return roles
 
 
@@ -219,12 +206,10 @@ def _time_by_values(names: Sequence[str], columns: Mapping[int, Values]) -> dict
     return guess
 
 
-def _rating_by_values(
-    roles: Mapping[str, int], columns: Mapping[int, Values], items: Values
-) -> dict[str, int]:
-    """The first column that looks like ratings and has no role, as a role; empty for none."""
+def _rating_by_values(columns: Mapping[int, Values], items: Values) -> dict[str, int]:
+    """The first column that looks like ratings, as a role; empty for none."""
     for place, values in columns.items():
-        if place not in roles.values() and _is_rating(values, items):
+        if _is_rating(values, items):
             return {"rating": place}
     return {}
 
@@ -234,13 +219,9 @@ def _missing_ids(roles: Mapping[str, int]) -> list[str]:
     return [role for role in ("user_id", "item_id") if role not in roles]
 
 
-def _columns_without_role(roles: Mapping[str, int], rows: Rows, width: int) -> dict[int, Values]:
-    """The first values of the columns that have no role, by their places."""
-    columns: dict[int, Values] = {}
-    for place in range(width):
-        if place not in roles.values():
-            columns[place] = [row[place].strip() for row in rows if place < len(row)]
-    return columns
+def _without_role(columns: Mapping[int, Values], roles: Mapping[str, int]) -> dict[int, Values]:
+    """The columns that have none of the roles."""
+    return {place: values for place, values in columns.items() if place not in roles.values()}
 
 
 def roles_by_names(names: Sequence[str], rows: Rows) -> dict[str, int]:
@@ -400,7 +381,9 @@ def _ids_by_values(
         # no user comes twice in its first rows.
         del guesses["user_id"]
     for role in missing:
-        likely_place = guesses.get(role, _place_of_likely_ids(role, guesses, candidates[role]))
+        if role in guesses:
+            continue
+        likely_place = _place_of_likely_ids(role, guesses, candidates[role])
         if likely_place is not None:
             guesses[role] = likely_place
     return guesses
@@ -410,8 +393,8 @@ def _repeated_ids(candidates: Mapping[str, Mapping[int, Values]]) -> dict[str, i
     """Role -> the first of its candidates whose values look like ids and come again."""
     guesses: dict[str, int] = {}
     for role, columns in candidates.items():
-        for place, values in columns.items():
-            if place not in guesses.values() and _can_be_ids(role, values):
+        for place, values in _without_role(columns, guesses).items():
+            if _can_be_ids(role, values):
                 guesses[role] = place
                 break
     return guesses
@@ -449,9 +432,7 @@ def _place_of_likely_ids(
         columns: The first values of those that may be taken.
     """
     user = guesses.get("user_id", -1)
-    free_columns = dict(columns)
-    for place in guesses.values():
-        free_columns.pop(place, None)
+    free_columns = _without_role(columns, guesses)
     scales: list[int] = []
     if role == "item_id":
         scales = _scales_of_items(free_columns)
@@ -496,7 +477,7 @@ def _scales_of_items(columns: Mapping[int, Values]) -> list[int]:
 
 
 def _is_of_other_role(role: str, name: str) -> bool:
-    """Whether the name of a column contains a word for items where users are looked for."""
+    """Whether a name says items where users are looked for, or users where items are."""
     other_role = {"user_id": "item_id", "item_id": "user_id"}[role]
     plain = plain_name(name)
     return _contains_word(plain, other_role) and not _contains_word(plain, role)
