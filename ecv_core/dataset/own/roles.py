@@ -70,6 +70,8 @@ _TIME_OF_DAY = r"([01]\d|2[0-3])([0-5]\d([0-5]\d(\d{3})?)?)?"
 _DAY_NUMBER = re.compile(f"{_DAY}({_TIME_OF_DAY})?")
 """A day as 20180103, or a moment, from its hour, 2018010313, to milliseconds, 20180103130509123."""
 _NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d{1,3})?")
+_ROW_NUMBER = re.compile(r"\d{1,20}")
+"""With far more digits, int() would fail."""
 _UNIX_FROM = 1e8
 _UNIX_TO = 5e9
 """Unix seconds from 1973 to 2128: what a column of times has, and hardly another of numbers."""
@@ -525,10 +527,10 @@ def _never_changes(values: Values) -> bool:
 
 def _count_up(values: Values) -> bool:
     """Whether each value is the number after that of the row before, as numbers of rows are."""
-    if not all(map(str.isdecimal, values)):
+    if not all(map(_ROW_NUMBER.fullmatch, values)):
         return False
-    numbers = list(map(int, values))
-    return numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+    numbers = map(int, values)
+    return all(next_number - number == 1 for number, next_number in pairwise(numbers))
 
 
 def are_lists(values: Values) -> bool:

@@ -237,6 +237,11 @@ def test_a_file_that_is_sorted_by_users_has_its_items_behind_them():
     assert roles_of([["", ""] * 50, [7] * 100, items, stars]) == expected
 
 
+def test_a_number_of_thousands_of_digits_is_an_id():
+    users = [*range(19), "9" * 5000]
+    assert roles_of([users, ITEMS[:20]]) == {"user_id": 1, "item_id": 2}
+
+
 def test_one_scale_is_a_rating_and_no_item():
     stars = [number % 5 + 1 for number in range(100)]
     latitudes = [f"{30 + number % 50 / 7:.6f}" for number in range(100)]
