@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from itertools import islice
+from itertools import islice, takewhile
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -447,18 +447,22 @@ def _count_titles(rows: Sequence[Sequence[str]]) -> int:
 
     The line right above the first row of usual width can be the names of its columns, one more or
     less than these, as long as that row does not name them itself.
+
+    Raises:
+        Unreadable: For a sparse matrix without entries.
     """
     width = _usual_width(rows).width
     if width < 2:
         return 0
+    if rows[0][0].startswith(_MATRIX_MARKET):
+        # The first line below the comments has the numbers of rows, columns and entries.
+        comments = list(takewhile(_is_comment, rows))
+        if len(comments) + 1 >= len(rows):
+            raise Unreadable("its first lines have no entry of the sparse matrix")
+        return len(comments) + 1
     above_table = 0  # These lines have another width.
     while len(rows[above_table]) != width:
         above_table += 1
-    if rows[0][0].startswith(_MATRIX_MARKET):
-        # The first line below the comments has the numbers of rows, columns and entries.
-        while _is_comment(rows[above_table]):
-            above_table += 1
-        return above_table + 1
     table = rows[above_table:]
     if above_table and _can_be_names(rows[above_table - 1], width) and not _is_named(table):
         # The last of these lines names the columns, and is no title.

@@ -79,6 +79,10 @@ REFUSED = {
         b'# mine\n{"user": 1}\n{"user": 2}\n',
         "its lines are JSON, but not all",
     ),
+    "matrix of nothing": (
+        b"%%MatrixMarket matrix coordinate real general\n",
+        "no entry of the sparse matrix",
+    ),
     "libSVM": (b"4 17:1 1009:1\n5 18:1 1010:1\n", "as libSVM and libFM have them"),
     "headings of numbers": (
         b"17|4\n5\t90\n6\t50\n7\t50\n8\t70\n18|1\n5\t80\n",

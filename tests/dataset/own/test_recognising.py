@@ -419,8 +419,9 @@ def test_lines_that_follow_each_other_are_no_headings(read):
     assert layout.names == ("user", "item")
 
 
-def test_the_sizes_of_a_sparse_matrix_are_no_row(read):
-    rows = "".join(f"{number % 5 + 1} {number + 1} 5\n" for number in range(20))
+@pytest.mark.parametrize("value", [" 5", ""])  # in a matrix of a pattern, entries have no value
+def test_the_sizes_of_a_sparse_matrix_are_no_row(read, value):
+    rows = "".join(f"{number % 5 + 1} {number + 1}{value}\n" for number in range(20))
     text = f"%%MatrixMarket matrix coordinate integer general\n%\n5 20 20\n{rows}"
     _, reading = read(text)
     assert reading.rows == 20
