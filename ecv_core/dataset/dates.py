@@ -90,14 +90,23 @@ def unix_seconds(texts: pa.Array, unit: TimeUnit) -> Floats:
         unit: ISO, DAY_FIRST or MONTH_FIRST.
     """
     moments = _parse(texts, "ISO8601")  # Most files need no more than this.
-    for date_format in _FORMATS:
+    missing = np.isnat(moments)
+    if missing.any():
+        rewritten = _rewrite_year_first(texts.filter(pa.array(missing)), unit)
+        moments[missing] = _parse_any(rewritten)
+    nanoseconds = moments.astype(np.int64)
+    return np.where(np.isnat(moments), np.nan, nanoseconds / 1e9)
+
+
+def _parse_any(texts: pa.Array) -> NDArray[np.datetime64]:
+    """The moments that the texts name in the first of the formats that fits; NaT for none."""
+    moments = _parse(texts, _FORMATS[0])
+    for date_format in _FORMATS[1:]:
         missing = np.isnat(moments)
         if not missing.any():
             break
-        rewritten = _rewrite_year_first(texts.filter(pa.array(missing)), unit)
-        moments[missing] = _parse(rewritten, date_format)
-    nanoseconds = moments.astype(np.int64)
-    return np.where(np.isnat(moments), np.nan, nanoseconds / 1e9)
+        moments[missing] = _parse(texts.filter(pa.array(missing)), date_format)
+    return moments
 
 
 def _parse(texts: pa.Array, date_format: str) -> NDArray[np.datetime64]:
