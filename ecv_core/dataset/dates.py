@@ -40,7 +40,7 @@ _PROGRAMS = (
     # 2018-01-03 13:05:09,123, as Python's logs have it.
     (r"(:\d\d),(\d{3})$", r"\1.\2"),
     # 2018-01-03T13:05:09+01:00[Europe/Paris], as Java writes it.
-    (r"([+-]\d\d:\d\d|Z)\[[A-Za-z_/]+\]$", r"\1"),
+    (r"([+-]\d\d:\d\d|Z)\[[\w/+-]+\]$", r"\1"),
 )
 """Whole forms of programs, and what is written for them, in Arrow's syntax."""
 _ZONES = (

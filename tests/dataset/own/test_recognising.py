@@ -160,6 +160,7 @@ AT_16_37 = JAN_22 + 59820
         ("22JAN2023:16:37:00", TimeUnit.ISO, AT_16_37),
         ("2023-01-22 16:37:00,123", TimeUnit.ISO, AT_16_37),  # as Python's logs
         ("2023-01-22T17:37:00+01:00[Europe/Paris]", TimeUnit.ISO, AT_16_37),  # as Java
+        ("2023-01-22T11:37:00-05:00[America/Port-au-Prince]", TimeUnit.ISO, AT_16_37),
         ("22 Jan 2023, 16:37", TimeUnit.ISO, AT_16_37),  # as Last.fm
         ("22-Jan-23", TimeUnit.ISO, JAN_22),
         ("22-JAN-23 04:37:00 PM", TimeUnit.ISO, AT_16_37),
