@@ -138,15 +138,15 @@ def left_out_columns(frame: pd.DataFrame) -> dict[str, str]:
     Returns:
         Column -> the reason. Texts of more than MOST_CATEGORIES kinds are ids and names.
     """
+    import pandas as pd
     from pandas.api.types import is_numeric_dtype
 
     reasons = {}
     for name, column in frame.items():
-        distinct_count = column.nunique()
         has_numbers = is_numeric_dtype(column)
         if has_numbers:  # an infinite one counts as missing
-            numbers = _finite_numbers(column)
-            distinct_count = len(np.unique(numbers[~np.isnan(numbers)]))
+            column = pd.Series(_finite_numbers(column))
+        distinct_count = column.nunique()
         if distinct_count == 0:
             reasons[str(name)] = "it has no value"
         elif distinct_count == 1:
