@@ -123,7 +123,7 @@ def _p_value_of_effect(
 
 
 def _smallest_step(scores: Floats) -> Floats:
-    """The smallest step of which the scores of a run can be multiples; 0 where all are equal.
+    """The most that a step can be of which scores are multiples; 0 where all scores are equal.
 
     Args:
         scores: Shape (..., folds).
