@@ -322,9 +322,9 @@ def interval_after_stop(spec: RunSpec, scores: Sequence[float]) -> Interval | No
 
 
 def confidence_after_stop(spec: RunSpec) -> float:
-    """The confidence that an interval of fold scores needs, however the rule came to stop.
+    """The confidence of an interval of fold scores at each look, so that all looks hold together.
 
-    Each look has it, so that the intervals of all looks hold together with that of the run.
+    That is the confidence of the run where its rule looks at no score.
     """
     first_look = _first_look(spec)
     if first_look is None:
