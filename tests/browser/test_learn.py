@@ -22,6 +22,10 @@ N = 5
 def open_chapter(page: Page, dashboard: Dashboard, address: str) -> None:
     page.goto(f"{dashboard.url}/learn?chapter={address}")
     expect(page.get_by_test_id("stHeading").first).to_be_visible(timeout=60_000)
+    # Streamlit loads the code of buttons by itself, often after the heading is there; until the
+    # buttons are drawn, the keys that stand for them do nothing.
+    expect(page.get_by_role("button", name="Next").first).to_be_visible()
+    drawn(page)
 
 
 def ranked(page: Page) -> list[tuple[str, bool]]:
