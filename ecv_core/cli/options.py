@@ -85,7 +85,7 @@ def add_rule_params(
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="Set a parameter of the rule, such as width=0.01.",
+        help="Set a parameter of the rule, such as relative_alpha=0.005.",
     )
 
 
@@ -102,7 +102,9 @@ def add_rule_param(
     """
     rules = " or ".join(stopping.rules_that_take(parameter.name))
     text = f"{parameter.help} For the rule {rules}."
-    if parameter.default and not parameter.required:
+    if parameter.required:
+        text += " It has no default."
+    elif parameter.default:
         text += f" Default: {parameter.default}."
     defaults = {
         "dest": parameter.name,

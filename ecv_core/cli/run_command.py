@@ -47,7 +47,7 @@ from ecv_core.fold import check_data
 from ecv_core.fold.spec import make_spec
 from ecv_core.models.base import Algorithm
 from ecv_core.records.errors import InputError
-from ecv_core.records.parameters import percent_text, score_text
+from ecv_core.records.parameters import Parameter, percent_text, score_text
 from ecv_core.records.run import FoldResult, RunRecord
 from ecv_core.records.spec import SETTINGS, RunSpec
 
@@ -86,11 +86,10 @@ def run_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _choices() -> str:
-    """Every algorithm with its parameters and their defaults, and every rule, with plug-ins."""
-
+    """Every algorithm and every rule with its parameters and their defaults, with plug-ins."""
     lines = ["algorithms, with the parameters that --param can set and their defaults:"]
     lines += [_choice(algorithm) for algorithm in models.ALGORITHMS.values()]
-    lines += ["", "rules, with the parameters that --rule-param can set:"]
+    lines += ["", "rules, with the parameters that --rule-param can set and their defaults:"]
     lines += [_choice(rule) for rule in stopping.RULES.values()]
     return "\n".join(lines)
 
@@ -99,9 +98,16 @@ def _choice(choice: Algorithm | stopping.Rule) -> str:
     """An algorithm or a rule: its id, its title, its parameters with their defaults."""
     text = choice.title
     if choice.parameters:
-        params = [f"{parameter.name}={parameter.default}" for parameter in choice.parameters]
-        text += f": {', '.join(params)}"
+        text += f": {', '.join(map(_default_words, choice.parameters))}"
     return textwrap.fill(f"  {choice.id:<29} {text}", 100, subsequent_indent=" " * 34)
+
+
+def _default_words(parameter: Parameter) -> str:
+    if parameter.required:
+        return f"{parameter.name} (has to be given)"
+    if parameter.default == "":
+        return f"{parameter.name} (none)"
+    return f"{parameter.name}={parameter.default}"
 
 
 def run_command(options: argparse.Namespace) -> None:

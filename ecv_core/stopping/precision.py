@@ -369,7 +369,6 @@ TOLERANCE = Parameter(
     search_values=tuple(float(f"{value:.2e}") for value in np.geomspace(0.002, 0.5, 97)),
     meaning=_tolerance_sentence,
     flag="--tolerance",
-    metavar="0.02",
     terms=("tolerance", "precision-rule"),
 )
 ADJUST_BY = Parameter(

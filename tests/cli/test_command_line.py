@@ -207,6 +207,16 @@ def test_help_names_no_default_that_a_command_does_not_have(capsys):
         assert "Default" not in help_text.split("\n  -")[0]
 
 
+def test_the_help_of_run_gives_no_default_to_what_has_to_be_given(capsys):
+    with pytest.raises(SystemExit):
+        cli.main(["run", "--help"])
+    options, rules = capsys.readouterr().out.split("\nrules, ")
+    assert "Precision: tolerance (has to be given), adjust_by (none)" in rules
+    assert "e-fold: alpha=0.0001" in rules
+    tolerance = " ".join(options.split("\n  --tolerance ")[1].split("\n  -")[0].split())
+    assert tolerance.endswith("For the rule precision. It has no default.")
+
+
 @pytest.mark.parametrize("word", ["-1e-05", "-.5", "-3.E2", "-7", "-inf"])
 def test_a_negative_number_is_a_value_and_no_option(word):
     options = cli.parse(["tell", "1a2b", "0", "--score", word])
