@@ -25,6 +25,7 @@ from ecv_core.cli.options import (
     values_of,
     warning_of_failed_saves,
 )
+from ecv_core.energy.savings import EnergyFacts, energy_of, sum_of_ranges
 from ecv_core.figures.words import (
     counted,
     forecast_words,
@@ -41,7 +42,7 @@ from ecv_core.figures.words import (
     shared_words,
     used_words,
     verdict,
-    watt_hours,
+    watt_hours_range,
 )
 from ecv_core.fold import check_data
 from ecv_core.fold.spec import make_spec
@@ -52,7 +53,6 @@ from ecv_core.records.run import FoldResult, RunRecord
 from ecv_core.records.spec import SETTINGS, RunSpec
 
 if TYPE_CHECKING:
-    from ecv_core.energy.savings import EnergyFacts
     from ecv_core.store.store import Store
 
 
@@ -211,8 +211,8 @@ def _cost_of_cheap_model(folds: Sequence[FoldResult]) -> str:
     count = counted(len(folds), "fold")
     if all(fold.energy.source == "none" for fold in folds):
         return f"{count}, not metered"
-    joules = sum(fold.energy.joules for fold in folds)
-    return f"{count}, {watt_hours(joules)} in addition to the energy above"
+    energy = watt_hours_range(*sum_of_ranges(fold.energy.joules_range for fold in folds))
+    return f"{count}, {energy} in addition to the energy above"
 
 
 def _newest_fold_sentence(run: RunRecord) -> str:
@@ -259,7 +259,6 @@ def _costs_words(run: RunRecord) -> str:
     """What a run cost and saved, and how that is known, without the last full stop."""
     from ecv_core.energy.meter import SOURCES
     from ecv_core.energy.parts import inflated_energy_words
-    from ecv_core.energy.savings import energy_of
 
     facts = energy_of(run)
     amounts = []

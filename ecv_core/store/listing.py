@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from ecv_core.energy.savings import sum_if_each_has_it
+from ecv_core.energy.savings import Range, sum_if_each_has_it, sum_of_ranges
 from ecv_core.records import codec
 from ecv_core.records.errors import InputError, printable
 from ecv_core.records.run import Energy, FoldResult, RunRecord, RunState, source_of_sum
@@ -128,6 +128,8 @@ class ListedRun:
     """Of its finished folds, in the order in which they finished."""
     joules: float | None
     """Of all finished folds; None where one was not metered, or there is none."""
+    joules_range: Range
+    """Likewise, from the least to the most, as `Energy.joules_range`."""
     processor_seconds: float | None
     """Of all finished folds and all cores; None where one does not say, or there is none."""
     fold_seconds: tuple[float, ...]
@@ -299,6 +301,7 @@ def _listed_run(source: _Source, fold_rows: Rows) -> ListedRun:
         created_at=datetime.fromisoformat(row.created_at),
         scores=tuple(scores),
         joules=joules,
+        joules_range=sum_of_ranges(result.energy.joules_range for result in results),
         processor_seconds=sum_if_each_has_it(processor_seconds),
         fold_seconds=tuple(fold_seconds),
         fold_joules=tuple(fold_joules),

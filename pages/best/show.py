@@ -216,13 +216,9 @@ def _amounts(selection: ShownSelection) -> list[Amount]:
         Amount(name="folds", used=f"{used_folds} of {all_folds}", saved=str(all_folds - used_folds))
     ]
     if result.joules is not None and result.joules_of_all_folds:
-        saved_joules = result.joules_of_all_folds - result.joules
-        share = percent_text(saved_joules / result.joules_of_all_folds, ".0f")
-        used, saved_watt_hours = watt_hours_in_one_unit(
-            (result.joules, result.joules), (saved_joules, saved_joules)
-        )
-        saved = f"{about_word}{saved_watt_hours}, {share}"
-        amounts.append(Amount(name="energy", used=used, saved=saved))
+        share = percent_text(1 - result.joules / result.joules_of_all_folds, ".0f")
+        used, saved = watt_hours_in_one_unit(*selection.joules_ranges())
+        amounts.append(Amount(name="energy", used=used, saved=f"{saved}, {about_word}{share}"))
     time = _time_amount(selection, about_word)
     if time is not None:
         amounts.append(time)

@@ -280,11 +280,19 @@ def _counters(run: RunRecord, tally_after: Sequence[Tally]) -> list[dict[str, An
     if tally_after[run.k].processor_seconds:
         saved = _saved_after_each_fold(run, [tally.processor_seconds for tally in tally_after])
         counters.append({"label": "Processor time saved", "values": saved})
-    if energy_of(run).source != "none":
+    facts = energy_of(run)
+    if facts.source != "none":
+        # A counter shows one number: of an estimate its high end, of a forecast about the middle.
+        least, most = facts.saved_range or (0.0, 0.0)
+        bound = ""
+        if facts.has_forecast:
+            bound = ", about"
+        elif least < most:
+            bound = ", at most"
         watt_hours = _saved_after_each_fold(run, [tally.joules / 3600 for tally in tally_after])
-        counters.append(_amount("Energy saved", "Wh", watt_hours))
+        counters.append(_amount(f"Energy saved{bound}", "Wh", watt_hours))
         grams = _saved_after_each_fold(run, [tally.grams_co2e for tally in tally_after])
-        counters.append(_amount("Emissions saved", "g CO2e", grams))
+        counters.append(_amount(f"Emissions saved{bound}", "g CO2e", grams))
     saved = _saved_after_each_fold(run, [tally.seconds for tally in tally_after])
     counters.append({"label": "Time saved", "values": saved})
     return counters

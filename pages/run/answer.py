@@ -25,8 +25,8 @@ from ecv_core.figures.words import (
     reused_words,
     shared_words,
     shown_interval,
+    used_words,
     verdict,
-    watt_hours,
     watt_hours_range,
 )
 from ecv_core.records.parameters import score_text
@@ -313,7 +313,7 @@ def _energy_of_cheap_models(run: RunRecord) -> str:
     for name in cheap_model_ids(run.spec):
         cheap_runs = results.runs(cheap_model_spec(run.spec, name))
         for cheap_run in cheap_runs[:1]:  # the run with the most folds is listed first
-            energy = watt_hours(cheap_run.joules)
+            energy = used_words(energy_of(cheap_run))
             if energy_of(cheap_run).source == "none":
                 energy = "not metered"
             link = f"[{escaped(algorithm_title(name))}](?run={cheap_run.run_id})"

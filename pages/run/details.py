@@ -21,7 +21,7 @@ from ecv_core.store.made_with import imported_sentence
 from ecv_core.untrusted.disarming import csv_of
 from pages.shared.charts.cite import machine_and_versions
 from pages.shared.live.state import results, sentence, store
-from pages.shared.widgets.tables import file_name, number, score_format, table
+from pages.shared.widgets.tables import HIGH_END, file_name, number, score_format, table
 
 if TYPE_CHECKING:
     from streamlit.elements.lib.column_types import ColumnConfig
@@ -56,6 +56,8 @@ def draw_fold_table(run: RunRecord) -> None:
 
 
 _HELP_OF_COLUMN = {
+    "energy Wh": HIGH_END,
+    "grams CO2e": HIGH_END,
     "processor s": "Of all cores, of this fold alone.",
     "GPU s": "Of all GPUs, of this fold alone.",
     "other work %": "By other programs; above 5 %, the energy is left out of all sums.",

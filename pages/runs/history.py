@@ -17,6 +17,7 @@ from streamlit.typing import UploadedFile
 
 from ecv_core.access.roles import Action
 from ecv_core.energy.parts import excluded_energy_words, runs_without_other_work
+from ecv_core.energy.savings import sum_of_ranges
 from ecv_core.evaluation import metric_of
 from ecv_core.figures.spent import spent_figure, spent_frame, spent_height
 from ecv_core.figures.words import (
@@ -29,7 +30,7 @@ from ecv_core.figures.words import (
     run_name,
     run_title,
     titles_of,
-    watt_hours,
+    watt_hours_range,
 )
 from ecv_core.models import computed_here
 from ecv_core.records.run import RunState
@@ -532,8 +533,8 @@ def _number_columns(frame: pd.DataFrame) -> dict[str, ColumnConfig]:
     columns["energy"] = number(
         "energy (mWh)",
         "%.2g",
-        "Of all folds that have run; empty where there was no meter. Mostly an estimate: open a "
-        "run to see what it is made up of.",
+        "Of all folds that have run; empty where there was no meter. Mostly the high end of an "
+        "estimate: open a run to see its range and what it is made up of.",
     )
     return columns
 
@@ -588,8 +589,8 @@ def _show_energy(rows: Sequence[ListedRun], kind: str) -> None:
         if words_on_disturbed:
             st.caption(words_on_disturbed)
         return
-    joules = sum(row.joules or 0.0 for row in undisturbed)
-    st.markdown(f"**{watt_hours(joules)}** for all folds of {counted(len(undisturbed), kind)}.")
+    energy = watt_hours_range(*sum_of_ranges(row.joules_range for row in undisturbed))
+    st.markdown(f"**{energy}** for all folds of {counted(len(undisturbed), kind)}.")
     draw_energy_bar((fold for row in undisturbed for fold in row.spent), words_on_disturbed)
 
 

@@ -83,7 +83,16 @@ def test_the_card_has_folds_energy_and_time_of_all_contenders(app: AppTest) -> N
     (used, over), (saved, left) = (re.findall(r"\d+", words) for words in rows["time"])
     told = 60 * (int(used) + int(saved)) + int(over) + int(left)
     assert told == pytest.approx(seconds, abs=1)
-    assert rows["energy"][1].endswith(" %")
+    # As on Run, energy is a range: at least all but the memory's, at most all of it.
+    used_low, used_high, saved_low, saved_high, share = (
+        float(number) for number in re.findall(r"[\d.]+", " ".join(rows["energy"]))
+    )
+    energies = [fold.energy for run in runs for fold in run.folds]
+    most = sum(energy.joules for energy in energies) / 3600
+    least = most - sum(energy.ram_joules for energy in energies) / 3600
+    assert used_low + saved_low == pytest.approx(least, rel=0.05)  # each has two digits
+    assert used_high + saved_high == pytest.approx(most, rel=0.05)
+    assert share == pytest.approx(100 * saved_high / most, abs=2)
 
 
 def test_one_that_is_finished_leads_to_what_may_be_claimed(app: AppTest, store: Store) -> None:

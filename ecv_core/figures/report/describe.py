@@ -59,7 +59,6 @@ from ecv_core.figures.words import (
     run_title,
     titled,
     verdict,
-    watt_hours,
     watt_hours_range,
 )
 from ecv_core.records.parameters import Params, listed, percent_text, score_text
@@ -70,7 +69,7 @@ from ecv_core.selection.document import (
     is_best,
     methods_sentence,
 )
-from ecv_core.selection.replay import SelectionResult, mean_so_far
+from ecv_core.selection.replay import mean_so_far
 from ecv_core.selection.rounds import Terms, Verdict
 from ecv_core.splits import SPLITS
 from ecv_core.stopping import RULES, usual_interval_kind
@@ -698,7 +697,7 @@ def describe_selection(
         methods_sentence(race.titles, race.terms, result),
         _winner_sentence(race),
         race.new_data_sentence(),
-        _selection_energy_sentence(result, metered=bool(race.specs)),
+        _selection_energy_sentence(race),
         version_sentence(made_with, race.specs),
     ]
     rows = []
@@ -737,15 +736,16 @@ def _winner_sentence(race: ContenderRace) -> str:
     return f"{sentence}."
 
 
-def _selection_energy_sentence(result: SelectionResult, *, metered: bool) -> str:
+def _selection_energy_sentence(race: ContenderRace) -> str:
     """What the folds of a selection have cost; empty for scores that were never metered."""
-    if result.joules is None:
-        if metered:
+    if race.result.joules is None:
+        if race.specs:
             return "The energy of these folds is not known."
         return ""
-    text = f"These folds used {watt_hours(result.joules)}"
-    if result.joules_of_all_folds:
-        whole = watt_hours(result.joules_of_all_folds)
+    used, saved = race.joules_ranges()
+    text = f"These folds used {watt_hours_range(*used)}"
+    if race.result.joules_of_all_folds:
+        whole = watt_hours_range(*sum_of_ranges([used, saved]))
         text += f"; all folds of all contenders take about {whole}"
     return f"{text}."
 

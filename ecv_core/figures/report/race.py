@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+from ecv_core.energy.savings import Range, energy_facts, sum_of_ranges, total_saved_range
 from ecv_core.figures.report.moving import MovingChart
 from ecv_core.figures.selection import selection_figures
 from ecv_core.figures.words import dataset_title, metric_label, winner_new_data_line
@@ -20,7 +21,7 @@ from ecv_core.selection.document import (
     verdict_sentence,
     winner_new_data,
 )
-from ecv_core.selection.replay import SelectionResult
+from ecv_core.selection.replay import SelectionResult, folds_of
 from ecv_core.selection.rounds import Terms
 
 if TYPE_CHECKING:
@@ -82,6 +83,36 @@ class ContenderRace:
     def leader(self) -> int:
         """The place of the best so far, who may have been placed before the last round."""
         return self.result.verdict.winner
+
+    def joules_ranges(self) -> tuple[Range, Range]:
+        """The joules of the folds that were used, and of all others up to k, which were not.
+
+        Each is from the least to the most, as those of a run. Call it where the joules are known.
+        """
+        used_ranges = []
+        facts_of_contenders = []
+        for number, contender in enumerate(self.contenders):
+            if not contender.results:
+                # Of some recorded scores, one number is known for each fold, and no range.
+                used = self.result.joules or 0.0
+                saved = (self.result.joules_of_all_folds or used) - used
+                return (used, used), (saved, saved)
+            used_folds = folds_of(self.result.rounds, number)
+            used_results = []
+            others = []
+            for result in contender.results:
+                if result.fold in used_folds:
+                    used_results.append(result)
+                    used_ranges.append(result.energy.joules_range)
+                else:
+                    others.append(result)
+            # Other folds of a contender that have run count as those that check the stop of a run.
+            facts_of_contenders.append(
+                energy_facts(
+                    [*used_results, *others], self.terms.k, len(used_results), is_checked=True
+                )
+            )
+        return sum_of_ranges(used_ranges), total_saved_range(facts_of_contenders)
 
     def new_data_sentence(self) -> str:
         """Where the leader's mean of new users is, or why that is not known."""

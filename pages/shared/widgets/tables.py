@@ -187,6 +187,7 @@ def file_name(words: str) -> str:
 
 _INTERVAL = "of the interval of these folds, or with the precision rule of the k-fold mean."
 _USED = "Of the folds used."
+HIGH_END = "Where it is an estimate, this is the high end of its range."
 _SAVED = (
     "Of the folds that were not needed; a forecast, the middle of a range, where they did not run."
 )
@@ -202,8 +203,8 @@ _COLUMNS: dict[str, ColumnConfig] = {
     "difference %": number(
         "difference to k-fold, %", "%.2f", "Between the mean at the stop and the k-fold mean."
     ),
-    "energy Wh": number(None, "%.2g", _USED),
-    "grams CO2e": number(None, "%.2g", _USED),
+    "energy Wh": number(None, "%.2g", f"{_USED} {HIGH_END}"),
+    "grams CO2e": number(None, "%.2g", f"{_USED} {HIGH_END}"),
     "seconds": number(None, "%.1f", f"Computing time. {_USED}"),
     "saved Wh": number(None, "%.2g", _SAVED),
     "saved %": number(None, "%.0f", "Of the energy of all k folds."),

@@ -333,6 +333,21 @@ def test_a_selection_of_runs_names_data_metric_and_versions(a_run):
     assert "harper2015movielens" in found.bibtex
 
 
+def test_a_selection_gives_the_range_of_its_energy_as_a_run_does(a_run):
+    scores = []
+    for name, value in (("item-knn", 0.6), ("popular", 0.2)):
+        folds = a_run(dataset="ml-100k").folds[:2]  # each 36 J, 20 of them of memory
+        joules = np.array([36.0, 36.0])
+        scores.append(replace(contender(name, value, value), results=folds, joules=joules))
+    terms = Terms(k=2, expected_loss=0.01)
+    result = select_in_order(scores, terms, range(2))
+    race = ContenderRace(contenders=scores, terms=terms, result=result)
+    # 16 J are 4.4 mWh, 36 J are 10 mWh.
+    assert sum(result.folds_used) == 4
+    text = describe_selection(race, MADE_WITH).methods
+    assert "These folds used 18 to 40 mWh; all folds of all contenders take about 18 to 40" in text
+
+
 @pytest.mark.parametrize(
     ("entry", "key", "words"),
     [
