@@ -21,7 +21,7 @@ def why_not() -> str | None:
         return "a network is set up by root only"
     if shutil.which("ip") is None:
         return "not installed: ip, of iproute2"
-    trial = "ecv-trial"
+    trial = f"ecv-trial-{os.getpid()}"
     if subprocess.run(["ip", "netns", "add", trial], capture_output=True).returncode:
         return "no network can be set up here"
     subprocess.run(["ip", "netns", "del", trial], check=True)

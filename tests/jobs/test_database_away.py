@@ -129,7 +129,7 @@ def test_the_run_of_a_dashboard_waits_while_it_looks_whether_it_was_cancelled(
         wait_for(lambda: manager.trouble is not None)
         server.start()
         wait_for(lambda: open_store(url).run(run_id).state is RunState.FINISHED)
-        assert manager.trouble is None
+        wait_for(lambda: manager.trouble is None)
     finally:
         manager.close()
 

@@ -16,7 +16,7 @@ from ecv_core.figures.words import reused_words
 from ecv_core.fold.spec import make_spec
 from ecv_core.jobs import plan_runs
 from ecv_core.jobs.driver import drive
-from ecv_core.jobs.executors import Compute, Here, Results
+from ecv_core.jobs.executors import Compute, Computed, Ended, Finished, Here, Results
 from ecv_core.jobs.plan import FoldTask
 from ecv_core.jobs.plan_runs import Callbacks, PlanRuns
 from ecv_core.jobs.plans import select, study
@@ -212,6 +212,48 @@ def test_a_run_ends_when_its_time_is_over_and_keeps_its_folds(store: Store) -> N
     assert done.error == "a run may take 1.5 s here, and this run has taken that long"
     assert [result.fold for result in done.folds] == [0, 1]
     assert run(store, spec(rule="never", seed=7), seconds=5).state is RunState.FINISHED
+
+
+class SlowToBegin:
+    """On a clock of its own, a fold takes 0.8 s, and its start and its waiting 10 s each."""
+
+    capacity = 1
+
+    def __init__(self) -> None:
+        self.clock_seconds = 0.0
+        self._messages: list[list[Computed | Ended]] = []
+        """What the next calls of `finished` give."""
+
+    def monotonic(self) -> float:
+        return self.clock_seconds
+
+    def submit(self, task: FoldTask, progress: Progress) -> None:
+        self.clock_seconds += 10
+        progress("wait for another program's fold", 0, 0)
+        self.clock_seconds += 10
+        progress("load", 0, 0)
+        self.clock_seconds += 0.8
+        result = fold_result(task.fold, SCORES[task.fold])
+        self._messages = [[], [Computed(task=task, spec_index=0, result=result), Ended(task=task)]]
+
+    def finished(self, seconds: float) -> Finished:
+        yield from self._messages.pop(0)
+
+    def cancel(self, task: FoldTask) -> None:
+        self._messages = []
+
+    def close(self) -> None: ...
+
+
+def test_a_workers_start_and_its_waiting_do_not_count_towards_the_time_of_a_run(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    executor = SlowToBegin()
+    monkeypatch.setattr("ecv_core.jobs.driver.time", executor)
+    plan_runs = PlanRuns(store)
+    drive(RunPlan(spec(rule="never")), plan_runs, executor, seconds=4.1)  # folds of 0.8 s
+    (done,) = store.runs()
+    assert (done.state, len(done.folds)) == (RunState.FINISHED, 5)
 
 
 # -- several places -----------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from ecv_core.store.ownership import this_process
 from ecv_core.store.people import lost_seconds
 from ecv_core.store.schema import runs
 from ecv_core.store.store import Store, open_store
-from tests.fake_folds import ASLEEP, SCORES, fold_result, late, quick, sleepy, suicidal
+from tests.fake_folds import ASLEEP, SCORES, fold_result, quick, sleepy, suicidal
 
 SPEC = RunSpec(dataset="synthetic", algorithm="popular", k=5, rule="never")
 
@@ -155,15 +155,6 @@ def test_a_fold_whose_worker_is_killed_is_tried_again_twice_before_its_run_is_in
     assert wait_for(store, second.run_id, ended).state is RunState.FINISHED  # the queue goes on
 
 
-def test_a_workers_start_and_its_waiting_do_not_count_towards_the_time_of_a_run(
-    store: Store, manage: Callable
-) -> None:
-    """Folds of 0.8 s each, in 1.7 s: a second before each of them would be too much."""
-    manager = manage(compute=late, seconds=1.7)
-    run = wait_for(store, manager.start([replace(SPEC, only_folds=(0, 1))]), ended)
-    assert (run.state, len(run.folds)) == (RunState.FINISHED, 2)
-
-
 @pytest.mark.slow
 def test_a_fold_that_was_cut_off_counts_towards_the_time_of_its_run(
     store: Store, manage: Callable
@@ -171,11 +162,12 @@ def test_a_fold_that_was_cut_off_counts_towards_the_time_of_its_run(
     manager = manage(compute=sleepy, seconds=2.8)  # fold 0 says that it took 0.8 s
     run = wait_for(store, manager.start([SPEC]), ended)
     assert (run.state, len(run.folds)) == (RunState.CANCELLED, 1)
-    assert lost_seconds(store, [run.run_id])[run.run_id] == pytest.approx(2, abs=1)
+    lost = lost_seconds(store, [run.run_id])[run.run_id]
+    assert lost >= 1.99
     manager.resume(run.run_id)
     again = wait_for(store, run.run_id, ended)
     assert "2.8 s" in again.error
-    assert lost_seconds(store, [run.run_id])[run.run_id] < 3.5  # nothing was computed again
+    assert lost_seconds(store, [run.run_id])[run.run_id] == lost  # nothing was computed again
 
 
 def test_a_damaged_run_in_the_queue_fails_and_the_queue_goes_on(
