@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,7 @@ from ecv_core.analysis.comparison.fairness import why_unfair
 from ecv_core.analysis.gate import Gate, gate
 from ecv_core.analysis.score_files import ScoreFile, may_be_percentages, read_contenders
 from ecv_core.evaluation import metric_of
-from ecv_core.evaluation.directions import metric_named
+from ecv_core.evaluation.directions import may_be_same_metric
 from ecv_core.records.arrays import Floats
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import RunRecord, user_table
@@ -187,16 +186,7 @@ def _check_same_metric(first: str, second: str) -> None:
         first: As the file of the baseline calls its scores.
         second: Likewise of the candidate.
     """
-    first_metric = metric_named(first)
-    second_metric = metric_named(second)
-    if first_metric is None or second_metric is None:
-        return
-    # A number in a name, as in 'ndcg@10', is that of a cut-off, unless it is in the metric's own
-    # words, as in 'f1'. A name may leave the cut-off out.
-    cutoffs = re.findall(r"\d+", first.lower().replace(first_metric.words, ""))
-    other_cutoffs = re.findall(r"\d+", second.lower().replace(second_metric.words, ""))
-    have_other_cutoffs = bool(cutoffs and other_cutoffs) and cutoffs != other_cutoffs
-    if first_metric.words != second_metric.words or have_other_cutoffs:
+    if not may_be_same_metric(first, second):
         raise InputError(
             f"the scores of the baseline are {first} and those of the candidate {second}; choose "
             "one metric for both with --metric"

@@ -22,6 +22,7 @@ from ecv_core.analysis.score_columns import (
     names_metrics,
     names_row_numbers,
     partition_names,
+    words_of,
 )
 from ecv_core.analysis.score_tables import (
     COLUMNS,
@@ -134,12 +135,17 @@ def chosen_metric(metrics: Sequence[str], wanted: str | None, file: str) -> str:
 
 
 def first_of_metric(names: Iterable[str], wanted: str | None) -> str | None:
-    """The first of these names that is of the metric; None where none is, or none is wanted."""
-    if wanted is not None:
-        for name in names:
-            if same_metric(name, wanted):
-                return name
-    return None
+    """The first of these names that is of the metric; None where none is, or none is wanted.
+
+    A file may have 'auc' beside 'roc_auc', so the wanted name itself goes before its synonyms.
+    """
+    if wanted is None:
+        return None
+    names_of_metric = [name for name in names if same_metric(name, wanted)]
+    for name in names_of_metric:
+        if words_of(name) == words_of(wanted):
+            return name
+    return next(iter(names_of_metric), None)
 
 
 def left_out_words(names: Sequence[str], reason: str) -> list[str]:

@@ -7,63 +7,68 @@ other programs compute, under the names by which their files call them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 from ecv_core.evaluation.metrics import METRICS
 
 _LOWER_IS_BETTER = """
-    rmse, mse, mae, msle, rmsle, mape, smape, wape, wmape, mase, rmsse, nrmse, nmae, rmspe, mspe,
-    medae, mdae, rae, rse, rrse, rss, sse, sae, mad, rmsd, crps, squared error, absolute error,
-    nloglik, huber, ndpm, mre, mdape, error, errors, err, error rate, log loss, logloss, pinball,
-    pinball loss, hinge, hinge loss, hamming, hamming loss, zero one, zero one loss, brier, brier
-    loss, perplexity, ppl, cross entropy, crossentropy, xent, bce, bpc, bpb, wer, cer, eer, ece,
-    mce, fid, lpips, kl, kldiv, kl div, kullback leibler, divergence, jsd, distance, wasserstein,
-    hausdorff, chamfer, regret, risk, cost, gini, false positive rate, false negative rate, false
-    discovery rate, fpr, fnr, fdr, miss rate, misclassification, misclassification rate, davies
-    bouldin, inertia, average rank, avg rank, mean rank, negative likelihood ratio, residual,
-    residuals, fallout, fall out, false alarm rate, false positives, false negatives, popularity
-    bias, average popularity, averagepopularity, giniindex, levenshtein, edit distance, ce, ber,
-    hter, fpr95, dcf, mindcf, misclass, misclassified, incorrect, percent incorrect, number
-    incorrect, bbrier, mbrier, winkler, interval score, msis, fvd, mpjpe, absrel
+    rmse = root mean squared error, mse = mean squared error, mae = mean absolute error,
+    msle = mean squared log error, rmsle = root mean squared log error,
+    mape = mean absolute percentage error, smape, wape, wmape, mase, rmsse, nrmse, nmae, rmspe,
+    mspe, medae = mdae = median absolute error, rae, rse, rrse, rss, sse, sae, mad, rmsd, crps,
+    squared error, absolute error, nloglik, huber, ndpm, mre, mdape, error = errors = err,
+    error rate = misclassification rate = misclassification = misclass,
+    log loss = logloss = cross entropy = crossentropy = xent = bce, pinball = pinball loss,
+    hinge = hinge loss, hamming = hamming loss, zero one = zero one loss, brier = brier loss,
+    perplexity = ppl, bpc, bpb, wer, cer, eer, ece, mce, fid, lpips,
+    kl = kldiv = kl div = kullback leibler, divergence, jsd, distance, wasserstein, hausdorff,
+    chamfer, regret, risk, cost, gini = gini index = giniindex,
+    fpr = false positive rate = fallout = fall out = false alarm rate,
+    fnr = false negative rate = miss rate, fdr = false discovery rate, davies bouldin, inertia,
+    average rank = avg rank = mean rank, negative likelihood ratio, residual, residuals,
+    false positives, false negatives, popularity bias, average popularity = averagepopularity,
+    levenshtein = edit distance, ce, ber, hter, fpr95, dcf, mindcf, misclassified, incorrect,
+    percent incorrect, number incorrect, bbrier, mbrier, winkler, interval score, msis, fvd, mpjpe,
+    absrel
 """
-"""Lower is better, and no value is below zero."""
+"""Lower is better, and no value is below zero. Between '=' are further names of the same metric."""
 _LOWER_OF_ANY_SIGN = """
-    loss, losses, nll, negative log likelihood, neg log likelihood, deviance, aic, bic, aicc, waic,
-    looic, dic
+    loss = losses, nll = negative log likelihood = neg log likelihood, deviance, aic, bic, aicc,
+    waic, looic, dic
 """
 """Lower is better, and values may be below zero."""
 _WITH_HIGHEST = """
-    error rate, hamming, hamming loss, zero one, zero one loss, brier, brier loss, eer, ece, mce,
-    gini, false positive rate, false negative rate, false discovery rate, fpr, fnr, fdr, miss rate,
-    misclassification, misclassification rate, fallout, fall out, false alarm rate, smape, jsd,
-    giniindex, ndpm
+    error rate, hamming, zero one, brier, eer, ece, mce, gini, fpr, fnr, fdr, smape, jsd, ndpm
 """
 """Of those of which lower is better: they can be only so high."""
 _WITHOUT_LOWEST = """
-    r2, r 2, r squared, rsquared, rsq, explained variance, log likelihood, loglikelihood, loglik,
-    elpd, elbo, evidence, psnr, d2 log loss, d2 brier, d2 absolute error, d2 pinball, d2 tweedie,
-    revenue, reward, return, gain, utility, profit
+    r2, explained variance, log likelihood, elpd, elbo, evidence, psnr, d2 log loss, d2 brier,
+    d2 absolute error, d2 pinball, d2 tweedie, revenue, reward, return, gain, utility, profit
 """
 """Of those of which higher is better: they can be as low as one likes."""
 _HIGHER_IS_BETTER = """
-    acc, accuracy, top k accuracy, balanced accuracy, f1, f2, fbeta, f score, f measure, precision,
-    recall, sensitivity, specificity, tpr, tnr, ppv, npv, dcg, ndcg, hr, hit rate, hitrate, hits,
-    mrr, ap, map, average precision, auc, auroc, roc auc, auprc, pr auc, gauc, jaccard, iou, miou,
-    dice, mcc, matthews corrcoef, kappa, qwk, r2, r 2, r squared, rsquared, rsq, explained variance,
-    bleu, sacrebleu, chrf, rouge, meteor, cider, spice, bertscore, comet, spearman, pearson,
-    kendall, correlation, corr, log likelihood, loglikelihood, likelihood, positive likelihood
-    ratio, elbo, evidence, psnr, ssim, novelty, diversity, serendipity, coverage, ctr, cvr, revenue,
-    reward, return, gain, utility, profit, lift, success rate, win rate, silhouette, calinski
-    harabasz, rand, ari, nmi, ami, mutual info, homogeneity, completeness, v measure, fowlkes
-    mallows, concordance, c index, exact match, reciprocal rank, rr, expected reciprocal rank, rbp,
-    intra list distance, ild, improvement, reduction, throughput, hit ratio, aucpr, shannon entropy,
-    loglik, elpd, normalized gini, normalised gini, norm gini, gini simpson, d2 log loss, d2 brier,
+    accuracy = acc, top k accuracy, balanced accuracy = balanced acc = bal accuracy = bacc, f1, f2,
+    fbeta, f score, f measure, precision = ppv, recall = sensitivity = tpr = true positive rate,
+    specificity = tnr, npv, dcg, ndcg, hit rate = hitrate = hit ratio = hr = hit, hits,
+    mrr = mean reciprocal rank = reciprocal rank = recip rank = rr, ap = average precision,
+    map = mean average precision, auc = auroc = roc auc, pr auc = auprc = aucpr,
+    grouped auc = gauc, jaccard = iou, miou, dice, mcc = matthews corrcoef, kappa = cohen kappa,
+    qwk, r2 = r 2 = r squared = rsquared = rsq, explained variance, bleu, sacrebleu, chrf, rouge,
+    meteor, cider, spice, bertscore, comet, spearman, pearson, kendall, correlation = corr,
+    log likelihood = loglikelihood = loglik, likelihood, positive likelihood ratio, elbo, elpd,
+    evidence, psnr, ssim, novelty, diversity, serendipity, coverage, ctr, cvr, revenue, reward,
+    return, gain, utility, profit, lift, success rate, win rate, silhouette, calinski harabasz,
+    rand, ari, nmi, ami, mutual info, homogeneity, completeness, v measure, fowlkes mallows,
+    concordance = c index, exact match, expected reciprocal rank, rbp, intra list distance = ild,
+    improvement, reduction, throughput, shannon entropy,
+    normalized gini = normalised gini = norm gini, gini simpson, d2 log loss, d2 brier,
     d2 absolute error, d2 pinball, d2 tweedie
 """
 """Higher is better."""
-_NORMS = ("l1", "l2")
-"""LightGBM's absolute and squared error. Models are called so after their penalties, too."""
+_NORMS = {"l1": "mae", "l2": "mse"}
+"""LightGBM's names of these errors. Models are called so after their penalties, too."""
 _NEGATED = frozenset({"neg", "negative", "negated", "minus"})
 """Before a metric's name they turn its values round, as scikit-learn's `neg_log_loss` does."""
 _MINUS = "[-\u2212\u2013]"
@@ -87,6 +92,15 @@ _QUALIFIERS = """
     rate root squared absolute percentage median max full neg negative
 """
 """Words beside a metric's own that do not make a contender's name of it."""
+_OF_TEST = ("test", "score")
+"""Words beside a metric's own that do not tell two names of one file apart."""
+_NEUTRAL = (
+    *_OF_TEST,
+    *("testset", "val", "valid", "validation", "dev", "eval", "cv", "oof", "holdout", "scores"),
+    *("value", "metric", "result", "results", "estimate", "mean", "average", "avg", "binary"),
+    *("multi", "at", "k"),
+)
+"""Likewise of names in different files."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,8 +108,10 @@ class NamedMetric:
     """A metric that a name names."""
 
     words: str
-    """Those that name it, such as 'log loss'."""
+    """Those that name it, such as 'logloss'."""
     higher_is_better: bool
+    usual_name: str = ""
+    """The same for every name of the metric: 'log loss'; empty for one that is not known."""
     never_negative: bool = False
     """Whether no value of it is below zero, so that values below zero were turned round."""
     has_worst_score: bool = True
@@ -168,7 +184,11 @@ def _norm_in(name: str, *, is_metric: bool) -> NamedMetric | None:
     if not is_metric and not follows_samples:
         return None
     return NamedMetric(
-        words=words[-1], higher_is_better=False, never_negative=True, has_worst_score=False
+        words=words[-1],
+        higher_is_better=False,
+        usual_name=_NORMS[words[-1]],
+        never_negative=True,
+        has_worst_score=False,
     )
 
 
@@ -201,55 +221,113 @@ def _is_qualifier(word: str) -> bool:
 
 
 def same_metric(name: str, other: str) -> bool:
-    """Whether two names are of one metric, whatever their case and signs: 'Test RMSE', 'rmse'."""
-    words = [word for word in _words(name) if word not in ("test", "score")]
-    others = [word for word in _words(other) if word not in ("test", "score")]
-    return _words(name) == _words(other) or (words == others and bool(words))
+    """Whether two names are of one metric and cut-off: 'Test RMSE', 'root_mean_squared_error'.
+
+    What is no known synonym has to have the same words: 'recall_macro' is not 'recall_micro'.
+    """
+    words = _words_of_metric(name, _OF_TEST)
+    if not words:  # Both may be called 'score', which names no metric.
+        return _words(name) == _words(other)
+    return words == _words_of_metric(other, _OF_TEST)
+
+
+def may_be_same_metric(name: str, other: str) -> bool:
+    """Whether nothing in two names shows that they are of different metrics.
+
+    A name such as 'score' does not say what it is of, and 'ndcg' leaves out its cut-off.
+    """
+    words = _words_of_metric(name, _NEUTRAL)
+    others = _words_of_metric(other, _NEUTRAL)
+    if not words or not others:
+        return True
+    cutoffs = list(filter(str.isdecimal, words))
+    other_cutoffs = list(filter(str.isdecimal, others))
+    if cutoffs and other_cutoffs:
+        return words == others
+    return _without(words, cutoffs) == _without(others, other_cutoffs)
+
+
+def _words_of_metric(name: str, neutral: Collection[str]) -> list[str]:
+    """What says which metric a name is of: 'Test acc@10' as accuracy, 10; nothing of 'score'.
+
+    Args:
+        name: Of a metric, perhaps.
+        neutral: Words that say nothing, unless they are in the metric's own, as in 'mean rank'.
+    """
+    words = _words_with_metric(name)
+    metric = metric_named(name, is_metric=True)
+    if metric is None or not metric.usual_name:
+        return _without(words, neutral)
+    before, own_words, after = f" {' '.join(words)} ".partition(f" {metric.words} ")
+    if not own_words:  # 'ERR@10' is known by other words than its own.
+        return [*_without(words, neutral), metric.usual_name]
+    return [
+        *_without(before.split(), neutral),
+        metric.usual_name,
+        *_without(after.split(), neutral),
+    ]
+
+
+def _without(words: Sequence[str], left_out: Collection[str]) -> list[str]:
+    return [word for word in words if word not in left_out]
 
 
 def _metrics_by_words() -> dict[tuple[str, ...], NamedMetric]:
     """By the words of their names; what the project and plug-ins say goes before the table."""
-    table = {tuple(metric.words.split()): metric for metric in _metrics_of_other_programs()}
+    table = dict(_metrics_of_other_programs())
     for metric in METRICS.values():
         words = _words(metric.id)
+        usual_name = " ".join(words)
         has_worst_score = metric.has_worst_score
         namesake = table.get(tuple(words))
-        if namesake is not None and not namesake.has_worst_score:
+        if namesake is not None:
+            usual_name = namesake.usual_name
             # Other programs may not clip predicted ratings, so their errors have no upper limit.
-            has_worst_score = False
+            has_worst_score = has_worst_score and namesake.has_worst_score
         table[tuple(words)] = NamedMetric(
             words=" ".join(words),
             higher_is_better=metric.higher_is_better,
+            usual_name=usual_name,
             never_negative=not metric.higher_is_better and not metric.is_custom,
             has_worst_score=has_worst_score,
         )
     return table
 
 
-def _metrics_of_other_programs() -> Iterator[NamedMetric]:
-    """Those of the tables above."""
-    without_lowest = _phrases(_WITHOUT_LOWEST)
-    for words in _phrases(_HIGHER_IS_BETTER):
-        yield NamedMetric(
-            words=words,
-            higher_is_better=True,
-            has_worst_score=words not in without_lowest,
-        )
-    with_highest = _phrases(_WITH_HIGHEST)
-    for words in _phrases(_LOWER_IS_BETTER):
-        yield NamedMetric(
-            words=words,
+@cache
+def _metrics_of_other_programs() -> Mapping[tuple[str, ...], NamedMetric]:
+    """Those of the tables above, by the words of each of their names."""
+    metrics = []
+    without_lowest = _synonyms(_WITHOUT_LOWEST)
+    for names in _synonyms(_HIGHER_IS_BETTER):
+        has_worst_score = names[:1] not in without_lowest
+        metric = NamedMetric(words=names[0], higher_is_better=True, has_worst_score=has_worst_score)
+        metrics.append((names, metric))
+    with_highest = _synonyms(_WITH_HIGHEST)
+    for names in _synonyms(_LOWER_IS_BETTER):
+        metric = NamedMetric(
+            words=names[0],
             higher_is_better=False,
             never_negative=True,
-            has_worst_score=words in with_highest,
+            has_worst_score=names[:1] in with_highest,
         )
-    for words in _phrases(_LOWER_OF_ANY_SIGN):
-        yield NamedMetric(words=words, higher_is_better=False, has_worst_score=False)
+        metrics.append((names, metric))
+    for names in _synonyms(_LOWER_OF_ANY_SIGN):
+        metric = NamedMetric(words=names[0], higher_is_better=False, has_worst_score=False)
+        metrics.append((names, metric))
+    by_words = {}
+    for names, metric in metrics:
+        for words in names:
+            by_words[tuple(words.split())] = replace(metric, words=words, usual_name=names[0])
+    return by_words
 
 
-def _phrases(names: str) -> list[str]:
-    """The names of metrics, one blank between the words of each."""
-    return [" ".join(name.split()) for name in names.split(",")]
+def _synonyms(table: str) -> list[list[str]]:
+    """The names of each metric of a table, the usual one first, with a blank between words."""
+    metrics = []
+    for names in table.split(","):
+        metrics.append([" ".join(name.split()) for name in names.split("=")])
+    return metrics
 
 
 def _last_metric(

@@ -126,6 +126,8 @@ def test_files_of_other_metrics_units_or_numbers_of_folds_are_not_compared(tmp_p
     gains = "fold,ndcg@10\n0,.30\n1,.32\n2,.31\n"
     assert gate_files(tmp_path, errors, errors.replace("rmse", "test_rmse"))
     assert gate_files(tmp_path, gains, gains.replace("@10", ""))
+    shares = gains.replace("ndcg@10", "accuracy")
+    assert gate_files(tmp_path, shares, shares.replace("accuracy", "acc"))
     f_scores = gains.replace("ndcg", "f1")  # the 1 is no cut-off
     assert gate_files(tmp_path, f_scores, f_scores.replace("@10", ""))
     with pytest.raises(InputError, match="the baseline are rmse and those of the candidate mae"):

@@ -236,6 +236,12 @@ def test_several_metrics_need_a_choice(read) -> None:
     assert list(folds_of(scores)) == ["knn mae", "svd mae", "Mean mae"]
 
 
+def test_a_metric_is_chosen_by_a_synonym_where_no_column_has_its_name(read) -> None:
+    long = long_of("acc").assign(auc=0.6, roc_auc=0.7)
+    assert folds_of(read(long, metric="accuracy", index=False)) == EXPECTED
+    assert folds_of(read(long, metric="roc-auc", index=False))["knn"] == [0.7, 0.7, 0.7]
+
+
 def test_metrics_of_one_contender_are_no_contenders(read) -> None:
     """Surprise's `cross_validate`: two metrics and two times."""
     table = pd.DataFrame(

@@ -4,7 +4,12 @@ import pytest
 from sklearn.metrics import get_scorer, get_scorer_names
 
 from ecv_core.evaluation import METRICS
-from ecv_core.evaluation.directions import is_metric_name, metric_named
+from ecv_core.evaluation.directions import (
+    is_metric_name,
+    may_be_same_metric,
+    metric_named,
+    same_metric,
+)
 
 
 def higher_is_better(name: str) -> bool | None:
@@ -91,3 +96,35 @@ def test_a_name_says_whether_its_scores_can_be_only_so_bad(
     metric = metric_named(name)
     assert metric is not None
     assert metric.has_worst_score is has_worst_score
+
+
+SYNONYMS = [
+    ("acc", "accuracy"), ("test_acc", "accuracy_score"), ("hr@10", "HitRate@10"), ("R2", "rsq"),
+    ("rmse", "root_mean_squared_error"), ("log_loss", "binary_logloss"), ("auroc", "roc_auc"),
+    ("bal_accuracy", "balanced_accuracy"), ("recip_rank", "MRR"), ("val_mse", "valid_0 l2"),
+]  # fmt: skip
+OTHERS = [
+    ("recall_macro", "recall_micro"), ("precision", "average_precision"), ("mse", "neg_mse"),
+    ("median_absolute_error", "max_absolute_error"), ("train_rmse", "test_rmse"), ("mse", "rmse"),
+    ("mean_absolute_percentage_error", "mean_squared_log_error"), ("ndcg@5", "ndcg@10"),
+    ("accuracy", "balanced_accuracy"), ("clicks", "orders"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "other"), SYNONYMS)
+def test_synonyms_are_one_metric(name: str, other: str) -> None:
+    assert may_be_same_metric(name, other)
+    assert may_be_same_metric(other, name)
+
+
+@pytest.mark.parametrize(("name", "other"), OTHERS)
+def test_names_that_are_no_known_synonyms_are_of_two_metrics(name: str, other: str) -> None:
+    assert not may_be_same_metric(name, other)
+    assert not same_metric(name, other)
+
+
+def test_a_name_may_leave_out_its_metric_or_its_cutoff() -> None:
+    assert may_be_same_metric("score", "ndcg@10")
+    assert may_be_same_metric("ndcg", "ndcg@10")
+    assert not same_metric("ndcg", "ndcg@10")
+    assert same_metric("test_acc", "accuracy")
