@@ -7,7 +7,7 @@ from datetime import date
 from pathlib import Path
 
 import ecv_core.untrusted.limits as limits
-from ecv_core.cli import check_target, program, write_json
+from ecv_core.cli import check_target, program, say, write_json
 from ecv_core.cli.options import ANY_RUN
 from ecv_core.figures.words import counted, run_name
 from ecv_core.records.errors import InputError, RunError
@@ -158,10 +158,14 @@ def _runs_to_report(options: argparse.Namespace, store: Store) -> list[RunRecord
     if are_named:
         return [find_run(name, store=store) for name in options.run_ids]
     records = []
-    for row in RunList(store).rows():
+    run_list = RunList(store)
+    for row in run_list.rows():
         has_tag = tag is None or tag in row.label.tags
         if has_tag and since <= row.created_at.date() <= until:
             records.append(store.run(row.run_id))
+    # Of a run that cannot be read nobody knows whether it is one of those that are asked for.
+    for sentence in run_list.damaged.values():
+        say(sentence)
     if not records:
         raise InputError("no run matches these dates or this tag; `runs` lists all runs")
     return records

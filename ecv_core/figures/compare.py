@@ -98,7 +98,10 @@ def panels_of(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
 def _kind_of_interval(spec: RunSpec) -> str:
     """How a run's intervals are made: two that differ in this are not to be compared."""
     level = percent_text(spec.confidence, "g")
-    rule = stopping.rule(spec.rule)
+    rule = stopping.RULES.get(spec.rule)
+    if rule is None:
+        # Whether a rule whose plug-in is not here has an interval of its own, nobody can say.
+        return f"{level}, {spec.rule} rule"
     if rule.interval is IntervalKind.K_FOLD_MEAN:
         return f"{level}, k-fold mean"
     # A rule that works out an interval of its own gives it its name.

@@ -1,10 +1,12 @@
 """`import` and `report`: a run from one database is carried to another and printed."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from ecv_core import cli
+from ecv_core.store.schema import runs
 from ecv_core.store.store import open_store
 
 
@@ -81,3 +83,26 @@ def test_a_report_is_of_all_runs_of_a_time_or_of_several(exported, tmp_path, cap
     assert len(numbers.read_text().splitlines()) == len(ids) + 1
     assert cli.main(["report", "--until", "2020-01-01"]) == 2
     assert "no run matches" in capsys.readouterr().err
+
+
+def test_a_report_of_a_time_has_runs_of_rules_that_are_not_here_and_names_damaged_ones(
+    exported, tmp_path, capsys
+):
+    """The first stopped the whole report, unnamed, and the second were left out, unsaid."""
+    assert cli.main(["run", "synthetic", "item-knn", "-k", "3", "--rule", "never", "-q"]) == 0
+    store = open_store()
+    of_item_knn, of_popular = store.runs()
+    spec = replace(of_item_knn.spec, rule="half-moon").to_json()
+    store.write(
+        runs.update().filter_by(run_id=of_item_knn.run_id).values(spec=spec),
+        runs.update().filter_by(run_id=of_popular.run_id).values(spec="{"),
+    )
+    capsys.readouterr()
+    page = tmp_path / "report.html"
+    assert cli.main(["report", "--since", "2020-01-01", "-o", str(page)]) == 0
+    output = capsys.readouterr()
+    assert output.out == f"{page}: item-knn on synthetic\n"
+    assert f"run {of_popular.run_id} in the database is damaged" in output.err
+    several = [of_item_knn.run_id, "ml-100k--popular"]
+    assert cli.main(["report", *several, "-o", str(page)]) == 0
+    assert "half-moon" in page.read_text()

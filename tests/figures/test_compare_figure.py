@@ -83,6 +83,11 @@ def test_each_run_is_a_row_with_its_mean_at_the_stop_and_what_it_took_until_ther
     assert math.isnan(third["mean"])
 
 
+def test_intervals_of_a_rule_whose_plug_in_is_not_here_are_told_by_its_id():
+    frame = compare_frame([named("popular", [0.1, 0.2], 2, rule="half-moon")])
+    assert frame["interval"].tolist() == ["95 %, half-moon rule"]
+
+
 def test_all_folds_give_the_k_fold_mean_and_the_papers_difference():
     (row,) = compare_frame([named("ease", [0.2, 0.4, 0.3, 0.5, 0.1], 3)]).to_dict("records")
     assert row["k_fold_mean"] == pytest.approx(0.3)
