@@ -24,10 +24,12 @@ from ecv_core.records.arrays import Floats, Indices
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import Scores
 from ecv_core.selection.evidence import ANY_NOISE, PairedScores, level_of_looks, spread_of
+from ecv_core.untrusted.limits import MAX_RUN_FOLDS
 
 _MOST_USERS = 10_000
 """More users than this are put into so many groups, so that a fold's scores fit where a storage of
 Optuna keeps the attributes of a trial: some databases take 64 KiB of text there."""
+_MOST_TRIALS = 10**9
 
 
 class Trial(Protocol):
@@ -80,12 +82,13 @@ class FoldPruner:
     """
 
     def __init__(self, *, k: int, trials: int, confidence: float = 0.95) -> None:
-        are_whole = isinstance(k, Integral) and isinstance(trials, Integral)
-        if not are_whole or k < 2 or trials < 2 or not 0 < confidence < 1:
+        has_folds = isinstance(k, Integral) and 2 <= k <= MAX_RUN_FOLDS
+        has_trials = isinstance(trials, Integral) and 2 <= trials <= _MOST_TRIALS
+        if not has_folds or not has_trials or not 0 < confidence < 1:
             raise InputError(
-                "a FoldPruner needs at least 2 folds and 2 trials, both whole numbers, and a "
-                f"confidence between 0 and 1, but has k = {k}, trials = {trials}, confidence = "
-                f"{confidence}"
+                f"a FoldPruner needs from 2 to {MAX_RUN_FOLDS:,} folds and from 2 to "
+                f"{_MOST_TRIALS:,} trials, both whole numbers, and a confidence between 0 and 1, "
+                f"but has k = {k}, trials = {trials}, confidence = {confidence}"
             )
         self._k = k
         # Bonferroni: any of the other trials may be given up wrongly, at any of its folds.

@@ -55,6 +55,12 @@ def test_what_cannot_be_is_refused() -> None:
         FoldPruner(k=10, trials=1)
     with pytest.raises(InputError, match=r"k = 2\.5"):
         FoldPruner(k=2.5, trials=5)  # type: ignore[arg-type]
+    # The error of a look is worked out look by look: a million of them took longer than anybody
+    # waits, and 10 to the 400th is too large for a float.
+    with pytest.raises(InputError, match=r"from 2 to 1,000 folds .* k = 1000000"):
+        FoldPruner(k=10**6, trials=5)
+    with pytest.raises(InputError, match="from 2 to 1,000,000,000 trials"):
+        FoldPruner(k=10, trials=10**400)
     pruner = FoldPruner(k=3, trials=2)
     trial = optuna.create_study().ask()
     with pytest.raises(InputError, match="no fold 3; with k = 3"):
