@@ -187,8 +187,11 @@ def metrics(
         )
     model = AnyScores(scores, train_counts.shape)
     ratings = _mean_ratings(held_out, held_out_counts)
+    # An array or a series is neither true nor false, as a list without anything in it is.
+    if names is not None:
+        names = list(names)
     result = evaluation.evaluate(
-        model, train_counts, held_out_counts, cutoffs, ratings=ratings, metrics=names
+        model, train_counts, held_out_counts, list(cutoffs), ratings=ratings, metrics=names
     )
     return dict(result.means)
 

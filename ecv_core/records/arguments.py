@@ -102,8 +102,8 @@ def _matches_hint(value: Any, hint: Any) -> bool:  # noqa: ANN401  any object an
     parts = get_args(hint)
     if kind in (Union, UnionType):
         return any(_matches_hint(value, part) for part in parts)
-    if kind is Literal:
-        return value in parts
+    if kind is Literal:  # An array can be compared with no text, and none here is a number.
+        return isinstance(value, str) and value in parts
     if kind in (Sequence, tuple):
         return _is_list(value, parts[0])
     if kind is Mapping:
@@ -117,6 +117,8 @@ def _is_list(value: Any, part_hint: Any) -> bool:  # noqa: ANN401  any object an
     if isinstance(value, str | bytes | Mapping):
         return False
     if not all(hasattr(value, name) for name in ("__len__", "__getitem__", "__iter__")):
+        return False
+    if getattr(value, "ndim", 1) == 0:  # An array of one number has these, too, and no length.
         return False
     return all(_matches_hint(part, part_hint) for part in value)
 

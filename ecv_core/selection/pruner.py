@@ -109,13 +109,20 @@ class FoldPruner:
                 user with nothing held out. The labels of a series of pandas are users.
 
         Raises:
-            InputError: For a fold that cannot be, an infinite score, or no score at all.
+            InputError: For a fold that cannot be, an infinite score, what is no number, or no score
+                at all.
         """
         if not isinstance(fold, Integral) or not 0 <= fold < self._k:
             raise InputError(
                 f"there is no fold {fold}; with k = {self._k} they are 0 to {self._k - 1}"
             )
-        users, values = _users_and_values(scores)
+        try:
+            users, values = _users_and_values(scores)
+        except (TypeError, ValueError) as error:
+            raise InputError(
+                f"the scores of fold {fold} must be numbers, user -> score or one for each user: "
+                f"{error}"
+            ) from None
         if np.isnan(values).all():
             raise InputError(
                 f"fold {fold} of trial {trial.number} has no score of any user or sample"

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 
@@ -210,6 +211,14 @@ def test_metrics_of_a_table_of_scores_are_those_by_hand():
     assert found == pytest.approx({"ndcg@1": 0.5, "recall@1": 0.5, "ndcg@3": 0.75, "recall@3": 1.0})
     with pytest.raises(InputError, match="give one row per user"):
         ecv.metrics(scores[:, :3], train, held_out)
+    # Arrays and series ended in an error of NumPy's or pandas'.
+    for cutoffs, names in (
+        (np.array([1, 3]), np.array(["ndcg", "recall"])),
+        (pd.Series([3, 1], index=[7, 8]), pd.Series(["recall", "ndcg"], index=[7, 8])),
+    ):
+        assert ecv.metrics(scores, train, held_out, cutoffs=cutoffs, names=names) == found
+    with pytest.raises(InputError, match="no cut-off is given"):
+        ecv.metrics(scores, train, held_out, cutoffs=np.array([], int))
 
 
 def test_the_settings_that_editors_complete_are_those_that_runs_have():

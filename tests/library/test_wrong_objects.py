@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -23,10 +24,12 @@ WRONG = [
     (lambda: ecv.select(DATA, "ease"), "contenders of select is a list, but is 'ease'"),
     (lambda: ecv.select(DATA, [3, 4]), "a model of the type int cannot be used"),
     (lambda: ecv.select(DATA, MODELS, until="x"), "is one of 'winner', 'order', but is 'x'"),
+    (lambda: ecv.select(DATA, MODELS, until=np.array(["x", "y"])), "is one of 'winner', 'order'"),
     (lambda: ecv.tune(DATA, 3), "a model of the type int cannot be tuned"),
     (lambda: ecv.tune(DATA, "ease", {"x": 5}), "space of tune is text, a dict or None, but is"),
     (lambda: ecv.tune(DATA, "ease", budget=1.5), "is a whole number or None, but is 1.5"),
     (lambda: ecv.study(DATA, ["ease"]), "datasets of study is a list, but is 'synthetic'"),
+    (lambda: ecv.study(np.array(DATA), MODELS), "datasets of study is a list, but is array("),
     (lambda: ecv.study([DATA], [3]), "a model of the type int cannot be used; give"),
     (lambda: ecv.study([DATA], MODELS, rule=3), "the rule is 3, which cannot decide; give"),
     (lambda: ecv.orders("abc", "never"), "scores of orders is a list (each a number), an ndarray"),

@@ -69,6 +69,10 @@ def test_what_cannot_be_is_refused() -> None:
         pruner.report(trial, 1.0, [0.1])  # type: ignore[arg-type]
     with pytest.raises(InputError, match="has a user twice"):
         pruner.report(trial, 0, pd.Series([0.1, 0.2], index=["ann", "ann"]))
+    with pytest.raises(InputError, match="scores of fold 0 must be numbers, user -> score or one"):
+        pruner.report(trial, 0, {0.1, 0.2})  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="could not convert string to float: 'low'"):
+        pruner.report(trial, 0, {"ann": "low"})  # type: ignore[dict-item]
     with pytest.raises(InputError, match="has no score of any user"):
         pruner.report(trial, 0, [float("nan")])
     with pytest.raises(InputError, match="ann in fold 0 of trial 0 is -inf"):
