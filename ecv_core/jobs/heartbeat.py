@@ -216,8 +216,10 @@ class Heartbeat:
                 if taken_over_count:
                     self._on_takeover()
             except StoreError as error:
-                # The thread outlives a database that is away for a while.
-                log.warning("no sign of life could be given: %s", error)
+                # The thread outlives a database that is away for a while. After `stop` nobody needs
+                # a sign of life, and the database of a run that is not kept is deleted.
+                if not self._stop.is_set():
+                    log.warning("no sign of life could be given: %s", error)
             self._wake.wait(BEAT_SECONDS)
 
 

@@ -6,7 +6,7 @@ import json
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
-from threading import Barrier
+from threading import Barrier, Event
 
 import psutil
 import pytest
@@ -18,6 +18,7 @@ from ecv_core.jobs.executors import Here
 from ecv_core.jobs.heartbeat import OwnerWatch, interrupt_abandoned_runs, interrupt_run_if_abandoned
 from ecv_core.jobs.plan_runs import PlanRuns
 from ecv_core.jobs.plans.run import RunPlan
+from ecv_core.records.errors import StoreError
 from ecv_core.records.run import FoldResult, RunState
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.ownership import beat, interrupt, is_alive, this_process
@@ -130,6 +131,24 @@ def test_a_sign_that_nobody_could_give_while_the_database_was_away_is_waited_for
     clock.seconds += 60
     assert watch.find_gone_owners() == set()
     assert gone_after(watch, clock, 10) == {ELSEWHERE}
+
+
+def test_a_database_that_is_deleted_after_the_last_sign_is_no_trouble(
+    store: Store, monkeypatch, caplog
+) -> None:
+    """As that of a run that is not kept: a warning stood below what a notebook had found."""
+    has_stopped = Event()
+
+    def look_once_all_is_over(_store: Store) -> dict[str, str | None]:
+        has_stopped.wait()
+        raise StoreError("the database was deleted")
+
+    monkeypatch.setattr(heartbeat, "active_owners", look_once_all_is_over)
+    heart = heartbeat.Heartbeat(store)
+    heart.stop()
+    has_stopped.set()
+    heart._thread.join()
+    assert not caplog.messages
 
 
 def test_who_looks_marks_nothing(capsys) -> None:
