@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -12,13 +13,15 @@ from numpy.typing import NDArray
 
 from ecv_core.analysis.comparison.fairness import why_unfair
 from ecv_core.analysis.gate import Gate, gate
-from ecv_core.analysis.score_files import ScoreFile, may_be_percentages, read_contenders
+from ecv_core.analysis.score_files import ScoreFile, check_no_percentages, read_contenders
 from ecv_core.evaluation import metric_of
 from ecv_core.evaluation.directions import may_be_same_metric
 from ecv_core.records.arrays import Floats
 from ecv_core.records.errors import InputError
 from ecv_core.records.run import RunRecord, user_table
 from ecv_core.store.new_data import usual_units_of_new_data
+
+_FOLD_NUMBER = re.compile(r"\D*(?P<number>\d+)(\.0)?")
 
 
 class UserTable(NamedTuple):
@@ -175,8 +178,11 @@ def _check_fair(baseline: GateSide, candidate: GateSide) -> None:
         )
     if baseline.file is not None and candidate.file is not None:
         _check_same_metric(baseline.file.metric, candidate.file.metric)
-        _check_same_numbering(baseline, candidate)
-        _check_same_unit(baseline, candidate)
+        _check_same_numbering(list(baseline.fold_means), list(candidate.fold_means))
+        if baseline.file.direction.may_be_of_shares:
+            sides = (baseline, candidate)
+            scores = [np.array(list(side.fold_means.values())) for side in sides]
+            check_no_percentages(["the baseline", "the candidate"], scores)
 
 
 def _check_same_metric(first: str, second: str) -> None:
@@ -193,37 +199,34 @@ def _check_same_metric(first: str, second: str) -> None:
         )
 
 
-def _check_same_numbering(baseline: GateSide, candidate: GateSide) -> None:
-    """Refuse folds of which one side counts from 0 and the other from 1. Raises: InputError."""
-    names = [list(side.fold_means) for side in (baseline, candidate)]
-    if set(names[0]) <= set(names[1]) or set(names[1]) <= set(names[0]):
-        return
-    starts = {_first_number(folds) for folds in names}
-    if starts == {0, 1}:
+def _check_same_numbering(folds: Sequence[str], other_folds: Sequence[str]) -> None:
+    """Refuse folds that one file may count from 0 and the other from 1. Raises: InputError.
+
+    Folds 1 to 3 beside 0 to 4 may be the first three, or all but the first and the last.
+
+    Args:
+        folds: The names of the folds of the baseline.
+        other_folds: Likewise of the candidate.
+    """
+    first = _least_number(folds)
+    other_first = _least_number(other_folds)
+    if {first, other_first} == {0, 1}:
         raise InputError(
-            f"the folds of {baseline.name} are numbered from {_first_number(names[0])}, and those "
-            f"of {candidate.name} from {_first_number(names[1])}, so which are the same is not "
-            "known; number them alike"
+            f"the folds of the baseline are numbered from {first}, and those of the candidate from "
+            f"{other_first}, so which are the same is not known; number them alike, and leave fold "
+            "0 out of both where one of them lacks it"
         )
 
 
-def _first_number(folds: list[str]) -> int | None:
-    """0 or 1, where folds are numbered without a gap from there; None for others."""
-    for start in (0, 1):
-        if set(folds) == {str(start + fold) for fold in range(len(folds))}:
-            return start
-    return None
-
-
-def _check_same_unit(baseline: GateSide, candidate: GateSide) -> None:
-    """Refuse shares beside percentages, which would pass as so much better. Raises: InputError."""
-    first = np.array(list(baseline.fold_means.values()))
-    second = np.array(list(candidate.fold_means.values()))
-    if baseline.higher_is_better and may_be_percentages(first, second):
-        raise InputError(
-            f"the mean of {baseline.name} is {first.mean():.4g} and that of {candidate.name} "
-            f"{second.mean():.4g}, so one of them may be in per cent; give both in the same unit"
-        )
+def _least_number(folds: Sequence[str]) -> int | None:
+    """The least number in names such as '0', 'fold 1' and '2.0'; None where one has none."""
+    numbers = []
+    for fold in folds:
+        match = _FOLD_NUMBER.fullmatch(fold)
+        if match is None:
+            return None
+        numbers.append(int(match["number"]))
+    return min(numbers)
 
 
 def _scores_of_users(

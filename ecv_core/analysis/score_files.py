@@ -62,6 +62,14 @@ class Direction:
         """'higher is better' or 'lower is better'."""
         return "higher is better" if self.higher_is_better else "lower is better"
 
+    @property
+    def may_be_of_shares(self) -> bool:
+        """Whether scores may be shares, so that the same in per cent would be much better or worse.
+
+        Errors such as RMSE have any size.
+        """
+        return self.higher_is_better or self.has_worst_score
+
     def sentence(self, otherwise: str) -> str:
         """What was taken, why, and the way out.
 
@@ -202,8 +210,8 @@ def _read_contenders(path: Path, metric: str | None) -> ScoreFile:
             source += f", where the file has '{rows.metric}'"
         clues.insert(0, MetricClue(source, metric))
     direction = _direction(clues, [contender.folds for contender in kept])
-    if direction.higher_is_better:
-        _check_no_percentages(kept, file)
+    if direction.may_be_of_shares:
+        _check_no_percentages_in(kept, folds_part.folds, file)
     return ScoreFile(
         contenders=tuple(
             replace(contender, higher_is_better=direction.higher_is_better) for contender in kept
@@ -401,32 +409,51 @@ def _is_mean_of_users(names: Sequence[str], scores: Floats, index: int) -> bool:
     return is_mean and bool(user_counts.all())
 
 
-def may_be_percentages(scores: Floats, others: Floats) -> bool:
-    """Whether one of the two are shares, and the other about as large times a hundred.
+def _check_no_percentages_in(contenders: Sequence[Scores], folds: Sequence[str], file: str) -> None:
+    """Refuse a contender, or a fold of all contenders, that may be in per cent. Raises: InputError.
 
     Args:
-        scores: Of one contender; shape (folds,).
-        others: Of another.
+        contenders: Those whose scores are compared.
+        folds: The names of their folds.
+        file: How a sentence names it.
     """
+    scores = np.array([contender.folds for contender in contenders])
+    names = [f"'{contender.name}'" for contender in contenders]
+    check_no_percentages(names, scores, f"in {file} ")
+    if len(contenders) > 1:  # a single score of a fold may be low by chance
+        check_no_percentages([f"fold {fold}" for fold in folds], scores.T, f"in {file} ")
+
+
+def check_no_percentages(
+    names: Sequence[str], scores: Sequence[Floats] | Floats, where: str = ""
+) -> None:
+    """Refuse shares beside percentages, which would be better or worse by their unit alone.
+
+    Args:
+        names: Of what is compared, for a sentence.
+        scores: The scores of each; shape (any,).
+        where: What the sentence begins with.
+
+    Raises:
+        InputError.
+    """
+    for name, others in zip(names[1:], scores[1:], strict=True):
+        if _may_be_percentages(scores[0], others):
+            raise InputError(
+                f"{where}the mean of {names[0]} is {scores[0].mean():.4g} and that of {name} "
+                f"{others.mean():.4g}, so one of them may be in per cent; give all in the same unit"
+            )
+
+
+def _may_be_percentages(scores: Floats, others: Floats) -> bool:
+    """Whether one of the two are shares, and the other about as large times a hundred."""
     if scores.max() > others.max():
-        return may_be_percentages(others, scores)
+        return _may_be_percentages(others, scores)
     are_shares = scores.min() >= 0 and scores.max() <= 1
     are_greater = others.min() > 1 and others.max() <= 100
     if not are_shares or not are_greater or not scores.any():
         return False
     return bool(50 <= others.mean() / scores.mean() <= 200)
-
-
-def _check_no_percentages(contenders: Sequence[Scores], file: str) -> None:
-    """Refuse a contender that would win by its unit alone. Raises: InputError."""
-    first = contenders[0]
-    for contender in contenders[1:]:
-        if may_be_percentages(first.folds, contender.folds):
-            raise InputError(
-                f"in {file} the mean of '{first.name}' is {first.folds.mean():.4g} and that of "
-                f"'{contender.name}' {contender.folds.mean():.4g}, so one of them may be in per "
-                "cent; give all in the same unit"
-            )
 
 
 def _check_same_unit(contenders: Sequence[Scores], percent_example: str, file: str) -> None:

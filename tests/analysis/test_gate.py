@@ -134,12 +134,32 @@ def test_files_of_other_metrics_units_or_numbers_of_folds_are_not_compared(tmp_p
         gate_files(tmp_path, errors, errors.replace("rmse", "mae"))
     with pytest.raises(InputError, match="ndcg@10 and those of the candidate ndcg@5"):
         gate_files(tmp_path, gains, gains.replace("@10", "@5"))
-    with pytest.raises(InputError, match=r"is 0\.31 and that of ndcg@10 31, so one of them may be"):
+    with pytest.raises(InputError, match=r"is 0\.31 and that of the candidate 31, so one of"):
         gate_files(tmp_path, gains, gains.replace(",.", ","))
-    # The same scores, numbered from 0 and from 1: fold 1 is not the same in both.
-    with pytest.raises(InputError, match=r"numbered from 0, and those of ndcg@10 from 1"):
-        gate_files(tmp_path, gains, "ndcg@10\n.30\n.32\n.31\n")
-    assert gate_files(tmp_path, gains, gains.replace("0,.30\n", ""))  # a fold less is none other
+    rates = gains.replace("ndcg@10", "error_rate")
+    with pytest.raises(InputError, match=r"is 0\.31 and that of the candidate 31, so one of"):
+        gate_files(tmp_path, rates, rates.replace(",.", ","))
+    assert gate_files(tmp_path, errors, errors.replace(",.", ","))  # an RMSE has any size
+
+
+@pytest.mark.parametrize("name", ["{}", "fold {}", "Fold{}", "{}.0"])
+def test_folds_that_may_be_numbered_from_0_and_from_1_are_not_paired(tmp_path, name) -> None:
+    scores = (0.80, 0.82, 0.81, 0.83, 0.79)
+
+    def file_of(numbers: list[int]) -> str:
+        rows = [f"{name.format(number)},{scores[number]}" for number in numbers]
+        return "\n".join(["fold,accuracy", *rows])
+
+    from_0 = file_of([0, 1, 2, 3, 4])
+    for numbers in ([1, 2, 3], [1, 2, 3, 4], [1]):
+        with pytest.raises(InputError, match="baseline are numbered from 0, and"):
+            gate_files(tmp_path, from_0, file_of(numbers))
+        with pytest.raises(InputError, match="baseline are numbered from 1, and"):
+            gate_files(tmp_path, file_of(numbers), from_0)
+    assert gate_files(tmp_path, from_0, file_of([0, 1, 2]))
+    assert gate_files(tmp_path, from_0, file_of([0, 2]))
+    assert gate_files(tmp_path, file_of([1, 2, 3, 4]), file_of([1, 2]))
+    assert gate_files(tmp_path, from_0, file_of([2, 3, 4]))
 
 
 def test_tables_of_pandas_are_paired_by_their_labels() -> None:

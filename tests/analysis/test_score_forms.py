@@ -922,6 +922,13 @@ def test_shares_and_percentages_are_not_compared(read_text, text) -> None:
     assert len(read_text("fold,knn,svd\n0,93.1%,0.92\n1,94%,1.0\n").contenders) == 2
 
 
+def test_a_rate_of_errors_or_a_fold_in_per_cent_is_not_compared(read_text) -> None:
+    with pytest.raises(InputError, match=r"'knn error rate' is 5\.2 and that of 'svd error rate'"):
+        read_text("fold,knn error rate,svd error rate\n1,5.1,0.052\n2,5.3,0.055\n")
+    with pytest.raises(InputError, match=r"mean of fold 1 is 0\.905 and that of fold 2 91\.5"):
+        read_text("fold,svd,knn\n1,0.91,0.9\n2,92,91\n3,0.93,0.9\n")
+
+
 def test_scores_a_hundred_times_as_large_may_be_in_per_cent(read_text) -> None:
     text = "fold,knn accuracy,svd accuracy\n0,93.1,.92\n1,94,.93\n"
     with pytest.raises(InputError, match=r"accuracy' 0\.925, so one of them may be in per cent"):
