@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.browser.dashboard import Dashboard
-from tests.browser.tab import followed
+from tests.browser.tab import click_row, followed
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 SLOWER = 6
@@ -44,6 +44,9 @@ async ([first, second, pause]) => {
 }
 """
 """The second press comes after a pause, as soon as there is something to press."""
+FRAMES = """async (count) => {
+  while (count--) await new Promise((next) => requestAnimationFrame(next));
+}"""
 PAUSES = (0, 60, 200)
 """Milliseconds between two presses: the first is still on its way, or not drawn yet."""
 
@@ -98,3 +101,19 @@ def test_a_chapter_picked_while_another_is_drawn_is_the_one_that_opens(
     expect(tab).to_have_url(re.compile("chapter=rule"))
     tab.go_back()
     expect(tab.get_by_role("heading", name="What makes a ranked list good?")).to_be_visible()
+
+
+def test_a_run_opens_though_the_code_of_links_comes_late(
+    tab: Page, warm: Dashboard, run_id: str
+) -> None:
+    held: list[Route] = []
+    tab.route("**/static/js/PageLink.*", lambda code: held.append(code))
+    tab.goto(f"{warm.url}/runs")
+    click_row(tab, 1, at=66)  # the arrow
+    expect(tab.locator(".st-key-go-there")).to_be_attached()
+    followed(tab)
+    tab.evaluate(FRAMES, 200)
+    assert held
+    for code in held:
+        code.continue_()
+    tab.wait_for_url(re.compile(r"/run\?run="))
