@@ -263,28 +263,30 @@ def _direction(clues: Sequence[MetricClue], scores: Sequence[Floats]) -> Directi
         scores: The scores of each contender; shape (folds,).
     """
     every_score = np.concatenate(scores)
-    some_below_zero = bool((every_score < 0).any())
     named_metrics = _metrics_of(clues)
     if not named_metrics:
         return Direction(
             higher_is_better=True,
             why="because nothing in the file names a known metric",
             is_known=False,
-            has_worst_score=not some_below_zero,
+            has_worst_score=bool((every_score >= 0).all()),
         )
     # The first clue is the surest one, and decides.
     clue, metric = named_metrics[0]
-    if metric.never_negative and some_below_zero and (every_score <= 0).all():
+    side = "above"
+    if metric.sign > 0:
+        side = "below"
+    has_wrong_sign = every_score * metric.sign < 0
+    if has_wrong_sign.any() and (every_score[~has_wrong_sign] == 0).all():
+        # Such are errors that scikit-learn has negated, and shares of a search for a minimum.
         return Direction(
-            higher_is_better=True,
-            why=(
-                f"because scores of {clue.source} below zero are negated errors, as in scikit-learn"
-            ),
+            higher_is_better=not metric.higher_is_better,
+            why=f"because scores of {clue.source} {side} zero were turned round",
             has_worst_score=metric.has_worst_score,
         )
     why = f"by {clue.source}"
-    if metric.never_negative and some_below_zero:
-        why += f", although some scores are below zero, which no {metric.words} is"
+    if has_wrong_sign.any():
+        why += f", although some scores are {side} zero, which no {metric.words} is"
     for other, other_metric in named_metrics[1:]:
         if other.sure and other_metric.higher_is_better != metric.higher_is_better:
             why += f", although {other.source} suggests the opposite"

@@ -67,6 +67,12 @@ _HIGHER_IS_BETTER = """
     d2 absolute error, d2 pinball, d2 tweedie
 """
 """Higher is better."""
+_SHARES = """
+    accuracy, top k accuracy, f1, f2, fbeta, f score, f measure, precision, recall, specificity,
+    npv, dcg, ndcg, hit rate, hits, mrr, ap, map, auc, pr auc, grouped auc, jaccard, miou, dice,
+    coverage
+"""
+"""Of those of which higher is better: no value is below zero."""
 _NORMS = {"l1": "mae", "l2": "mse"}
 """LightGBM's names of these errors. Models are called so after their penalties, too."""
 _NEGATED = frozenset({"neg", "negative", "negated", "minus"})
@@ -112,8 +118,9 @@ class NamedMetric:
     higher_is_better: bool
     usual_name: str = ""
     """The same for every name of the metric: 'log loss'; empty for one that is not known."""
-    never_negative: bool = False
-    """Whether no value of it is below zero, so that values below zero were turned round."""
+    sign: int = 0
+    """1 where no value of it is below zero, -1 where none is above, as of a negated error; others
+    have values on both sides."""
     has_worst_score: bool = True
     """Whether it can be only so bad; of a name that is not known that is taken for so."""
 
@@ -158,7 +165,8 @@ def _metric_in(name: str) -> NamedMetric | None:
         if metric is not None:
             metric_words = metric.words.split()
             if words[: len(metric_words)] == metric_words:
-                return _with_other_direction(metric)
+                has_only_sign = re.fullmatch(_MINUS, prefix[1]) is not None
+                return _with_other_direction(metric, is_negated=has_only_sign)
     # Names join their words in ways such as 'test_rmse', 'testRMSE' and 'testrmse', in this order.
     # If a name has several metrics, the last one counts: 'ndcg_loss' is a loss.
     for words in (_words(name), _words_of_capitals(name), _words_without_prefixes(name)):
@@ -187,7 +195,7 @@ def _norm_in(name: str, *, is_metric: bool) -> NamedMetric | None:
         words=words[-1],
         higher_is_better=False,
         usual_name=_NORMS[words[-1]],
-        never_negative=True,
+        sign=1,
         has_worst_score=False,
     )
 
@@ -288,7 +296,7 @@ def _metrics_by_words() -> dict[tuple[str, ...], NamedMetric]:
             words=" ".join(words),
             higher_is_better=metric.higher_is_better,
             usual_name=usual_name,
-            never_negative=not metric.higher_is_better and not metric.is_custom,
+            sign=int(metric.low >= 0),
             has_worst_score=has_worst_score,
         )
     return table
@@ -299,16 +307,21 @@ def _metrics_of_other_programs() -> Mapping[tuple[str, ...], NamedMetric]:
     """Those of the tables above, by the words of each of their names."""
     metrics = []
     without_lowest = _synonyms(_WITHOUT_LOWEST)
+    shares = _synonyms(_SHARES)
     for names in _synonyms(_HIGHER_IS_BETTER):
-        has_worst_score = names[:1] not in without_lowest
-        metric = NamedMetric(words=names[0], higher_is_better=True, has_worst_score=has_worst_score)
+        metric = NamedMetric(
+            words=names[0],
+            higher_is_better=True,
+            sign=int(names[:1] in shares),
+            has_worst_score=names[:1] not in without_lowest,
+        )
         metrics.append((names, metric))
     with_highest = _synonyms(_WITH_HIGHEST)
     for names in _synonyms(_LOWER_IS_BETTER):
         metric = NamedMetric(
             words=names[0],
             higher_is_better=False,
-            never_negative=True,
+            sign=1,
             has_worst_score=names[:1] in with_highest,
         )
         metrics.append((names, metric))
@@ -341,15 +354,17 @@ def _last_metric(
             if metric is None:
                 continue
             if _NEGATED.intersection(words[:begin]):
-                return _with_other_direction(metric)
+                return _with_other_direction(metric, is_negated=True)
             return metric
     return None
 
 
-def _with_other_direction(metric: NamedMetric) -> NamedMetric:
-    """The metric of values that were turned round, as 1 - x or -x, which may have any sign."""
-    higher = not metric.higher_is_better
-    return replace(metric, higher_is_better=higher, never_negative=False)
+def _with_other_direction(metric: NamedMetric, *, is_negated: bool) -> NamedMetric:
+    """The metric of values that were turned round, as -x, or as 1 - x, which may have any sign."""
+    sign = 0
+    if is_negated:
+        sign = -metric.sign
+    return replace(metric, higher_is_better=not metric.higher_is_better, sign=sign)
 
 
 def _says_higher_is_better(name: str) -> bool | None:

@@ -196,6 +196,33 @@ def test_an_error_below_zero_was_turned_round(read) -> None:
     assert "below zero" in direction.why
 
 
+@pytest.mark.parametrize(
+    ("metric", "sign", "higher_is_better"),
+    [
+        ("accuracy", -1.0, False),  # as for a search of the least
+        ("test_acc", -1.0, False),
+        ("ndcg@10", -1.0, False),
+        ("neg_mean_squared_error", 1.0, False),  # called so, but not negated
+        ("-rmse", 1.0, False),
+        ("neg_mean_squared_error", -1.0, True),
+        ("neg_accuracy", -1.0, False),
+        ("1 - rmse", -1.0, True),  # may have any sign
+        ("r2", -1.0, True),
+        ("loss", -1.0, False),
+        ("kappa", -1.0, True),
+    ],
+)
+def test_scores_of_the_other_sign_were_turned_round(read, metric, sign, higher_is_better) -> None:
+    direction = read(long_of(metric, sign), index=False).direction
+    assert direction.higher_is_better is higher_is_better
+
+
+def test_a_gain_with_both_signs_is_said(read_text) -> None:
+    scores = read_text("model,fold,ndcg\nA,1,0.9\nA,2,-1\nB,1,0.7\nB,2,0.8\n")
+    assert scores.direction.higher_is_better
+    assert "although some scores are below zero, which no ndcg is" in scores.direction.why
+
+
 def test_a_contradiction_is_the_users_choice_and_said(read) -> None:
     scores = read(long_of("rmse"), index=False).directed(higher_is_better=True)
     assert all(contender.higher_is_better for contender in scores.contenders)

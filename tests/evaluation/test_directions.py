@@ -3,7 +3,7 @@
 import pytest
 from sklearn.metrics import get_scorer, get_scorer_names
 
-from ecv_core.evaluation import METRICS
+from ecv_core.evaluation import METRICS, directions
 from ecv_core.evaluation.directions import (
     is_metric_name,
     may_be_same_metric,
@@ -128,3 +128,11 @@ def test_a_name_may_leave_out_its_metric_or_its_cutoff() -> None:
     assert may_be_same_metric("ndcg", "ndcg@10")
     assert not same_metric("ndcg", "ndcg@10")
     assert same_metric("test_acc", "accuracy")
+
+
+def test_tables_of_facts_name_metrics_as_the_table_of_metrics_does() -> None:
+    for table in (directions._SHARES, directions._WITHOUT_LOWEST, directions._WITH_HIGHEST):
+        for (name,) in directions._synonyms(table):
+            metric = metric_named(name)
+            assert metric is not None
+            assert metric.usual_name == name
