@@ -137,14 +137,17 @@ def test_a_database_that_is_deleted_after_the_last_sign_is_no_trouble(
     store: Store, monkeypatch, caplog
 ) -> None:
     """As that of a run that is not kept: a warning stood below what a notebook had found."""
+    is_looking = Event()
     has_stopped = Event()
 
     def look_once_all_is_over(_store: Store) -> dict[str, str | None]:
+        is_looking.set()
         has_stopped.wait()
         raise StoreError("the database was deleted")
 
     monkeypatch.setattr(heartbeat, "active_owners", look_once_all_is_over)
     heart = heartbeat.Heartbeat(store)
+    is_looking.wait()
     heart.stop()
     has_stopped.set()
     heart._thread.join()
