@@ -21,7 +21,7 @@ from ecv_core.evaluation import metric_of
 from ecv_core.jobs.plan import FoldTask, Plan, next_fold
 from ecv_core.records.errors import InputError, RunError, StoreError
 from ecv_core.records.run import FoldResult, Moment, Progress, RunRecord, RunState, no_progress
-from ecv_core.records.spec import SCORE_ROLES, Role, RunSpec
+from ecv_core.records.spec import RunSpec
 from ecv_core.splits import exchangeable
 from ecv_core.stopping import StoppingRule, cheap_model_ids
 from ecv_core.stopping.odd_folds import doubt_about_folds
@@ -246,18 +246,13 @@ class PlanRuns:
     def _put_in_queue(self, spec: RunSpec) -> str:
         """Have a run wait in the owner's queue, made if it lacks; gives its id."""
         run = self.run_of(spec)
-        if run is None and self._plan_id:
-            # Another program that goes on with the same plan may have made it meanwhile.
-            for other in self.store.runs_like(spec):
-                if other.group == self._plan_id:
-                    self._run_ids_by_key.setdefault(_key_of_run(other.spec), other.run_id)
-            run = self.run_of(spec)
         if run is None:
+            # Another program that goes on with the same plan may have made it by now.
             (run_id,) = self.store.create(
                 [spec], owner=self.owner, started_by=self._started_by, plan_id=self._plan_id
             )
             self._run_ids_by_key[_key_of_run(spec)] = run_id
-            return run_id
+            run = self.store.run(run_id)
         # A run that was in the queue from the start is not put there again: where it is gone from
         # there, somebody has cancelled it, and cancelled it stays.
         if run.run_id not in self._initially_queued_ids:
@@ -730,9 +725,8 @@ def _moments_after_each(
 # With 200 nodes it is called thousands of times a second.
 @lru_cache(maxsize=100_000)
 def _key_of_run(spec: RunSpec) -> Hashable:
-    """What tells the runs of one plan apart, which is all but the folds that they are to have."""
-    spec_of_all_folds = replace(spec, only_folds=(), full=False)
-    return tuple(spec_of_all_folds.settings_with_roles(*SCORE_ROLES, Role.STOP).values())
+    """As of `RunSpec.key_in_plan`."""
+    return spec.key_in_plan
 
 
 class _FoldProgress(NamedTuple):

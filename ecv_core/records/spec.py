@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import Enum
 from hashlib import sha256
@@ -499,6 +499,12 @@ class RunSpec:
         return mine.settings_with_roles(*SCORE_ROLES, Role.STOP) == other.settings_with_roles(
             *SCORE_ROLES, Role.STOP
         )
+
+    @property
+    def key_in_plan(self) -> Hashable:
+        """What tells the runs of one plan apart: all but the folds that they are to have."""
+        spec_of_all_folds = replace(self, only_folds=(), full=False)
+        return tuple(spec_of_all_folds.settings_with_roles(*SCORE_ROLES, Role.STOP).values())
 
     def to_json(self) -> str:
         """Canonical JSON: sorted keys, no spaces; parameters as objects.

@@ -7,7 +7,7 @@ in WAL mode with full synchronisation, so what a method has returned from is on 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -215,20 +215,33 @@ class Store:
         Args:
             owner: The process in whose queue they wait.
             plan_id: The plan id of the plan that they compute for, which names the group; else
-                their first run's id does.
+                their first run's id does. A run that the plan has already is not made again, and is
+                left as it is.
             anew: Whether each fold is computed, also those that another run has.
             compute_on: Where the folds are computed, as `--on` takes it; empty says nothing.
 
         Raises:
             RightsError: Beyond the quota; nothing is queued then.
         """
-        run_ids = [new_run_id() for _ in specs]
-        # Runs that are started together are one group, which the plan or the first run names.
-        group = plan_id or run_ids[0]
+        run_ids = []
+        new_runs: dict[str, RunSpec] = {}
         with self.transaction("written") as connection:
+            ids_of_plan: dict[Hashable, str] = {}
+            if plan_id:
+                # Of several programs that go on with a plan at once, one makes its next run.
+                schema.wait_for_others(connection)
+                ids_of_plan = _run_ids_of_plan(connection, plan_id)
+            for spec in specs:
+                run_id = ids_of_plan.get(spec.key_in_plan)
+                if run_id is None:
+                    run_id = new_run_id()
+                    new_runs[run_id] = spec
+                run_ids.append(run_id)
             if quota is not None:
-                count_starts_within_quota(connection, quota, started_by, run_ids)
-            for run_id, spec in zip(run_ids, specs, strict=True):
+                count_starts_within_quota(connection, quota, started_by, list(new_runs))
+            # Runs that are started together are one group, which the plan or the first run names.
+            group = plan_id or run_ids[0]
+            for run_id, spec in new_runs.items():
                 row = run_row(
                     run_id, spec, group=group, owner=owner, started_by=started_by, anew=anew
                 )
@@ -520,6 +533,19 @@ class Store:
 def new_run_id() -> str:
     """An id that no other run has."""
     return uuid4().hex[:12]
+
+
+def _run_ids_of_plan(connection: sa.Connection, plan_id: str) -> dict[Hashable, str]:
+    """The ids of a plan's runs that are not deleted, by `RunSpec.key_in_plan`; the oldest of each.
+
+    A run whose spec is damaged is none of them.
+    """
+    query = sa.select(runs.c.run_id, runs.c.spec).where(schema.is_not_deleted())
+    ids: dict[Hashable, str] = {}
+    for row in connection.execute(query.filter_by(group_id=plan_id).order_by(runs.c.sequence)):
+        with suppress(ValueError):
+            ids.setdefault(RunSpec.from_json(row.spec).key_in_plan, row.run_id)
+    return ids
 
 
 def _in_state(run_id: str, state: RunState, owner: str) -> sa.Update:

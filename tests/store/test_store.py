@@ -75,6 +75,19 @@ def test_user_scores_come_back_to_the_last_bit(store: Store) -> None:
     np.testing.assert_array_equal(back.of("mrr"), scores.of("mrr"))
 
 
+def test_a_run_that_a_plan_has_is_not_made_again_until_it_is_deleted(store: Store) -> None:
+    other_spec = replace(SPEC, seed=7)
+    (run_id,) = store.create([replace(SPEC, only_folds=(0,))], owner="a", plan_id="plan")
+    both = store.create([replace(SPEC, only_folds=(1,)), other_spec], owner="b", plan_id="plan")
+    assert both[0] == run_id
+    assert [run.run_id for run in store.group("plan")] == both
+    assert store.run(run_id).spec.only_folds == (0,)
+    assert store.create([SPEC], owner="a", plan_id="another plan") != [run_id]
+    store.request_cancel(run_id)
+    store.remove([run_id])
+    assert store.create([SPEC], owner="a", plan_id="plan") != [run_id]
+
+
 def test_runs_are_listed_newest_first_and_groups_in_their_order(store: Store) -> None:
     first = store.create([SPEC, replace(SPEC, seed=1)], owner="me")
     second = store.create([SPEC], owner="me")

@@ -5,11 +5,12 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from itertools import islice
+from itertools import count, islice
 from random import Random
 
 import numpy as np
 import pytest
+import sqlalchemy as sa
 
 from ecv_core.cli import main
 from ecv_core.fold.spec import make_spec
@@ -151,6 +152,29 @@ def test_nothing_is_queued_twice_while_a_fold_is_going(store: Store) -> None:
     (run_id,) = go_on(store, selection_id)
     assert store.run(run_id).state is RunState.QUEUED
     assert go_on(store, selection_id) == []
+
+
+def test_programs_that_make_the_run_of_a_contender_at_once_make_one(each_database: None) -> None:
+    """Whatever one has read, the other may have made the run before anything is written."""
+    store = open_store()
+    gap = 0
+    gap_count = 1
+    while gap < gap_count:
+        selection_id = begin(store, specs("item-knn", "user-knn"), TERMS)
+        record = stored_plan(store, SELECTION, selection_id)
+        slow_store = open_store()
+        gaps = count()
+
+        def go_on_in_gap(*_connection: object, gap=gap, gaps=gaps, record=record) -> None:
+            # A connection is given back where a transaction has ended.
+            if next(gaps) == gap:
+                selection_runs(store, record).queue_next(SelectPlan.of(record))
+
+        sa.event.listen(slow_store._engine, "checkin", go_on_in_gap)
+        (run_id,) = selection_runs(slow_store, record).queue_next(SelectPlan.of(record))
+        assert [run.run_id for run in store.group(selection_id)] == [run_id]
+        gap_count = next(gaps)
+        gap += 1
 
 
 def test_contenders_that_share_work_are_queued_together(store: Store) -> None:
