@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 import numpy as np
 
@@ -25,6 +25,7 @@ _ROLES = {
     SCORE: {"score"},
 }
 """What a column is, and its names, without capitals and signs."""
+_EPOCHS = {"epoch", "epochs", "iter", "iters", "iterations", "round", "rounds"}
 _METRIC_COLUMNS = {"metric", "metricname", "measure", "metricid"}
 _ROW_NUMBERS = {"", "index", "folds", "split", "n", "i", "row", "#", "nr"}
 """Of a column that numbers the rows."""
@@ -66,7 +67,7 @@ _BOOKKEEPING = frozenset(
     )
 )
 _BOOKKEEPING_FILLERS = frozenset(
-    words_of("n num number of nr global train test size peak max used count")
+    words_of("n num number of nr id global train test size peak max used count")
 )
 """Beside words of settings and counts these make no contender's name of a column."""
 _UNITS_OF_TIME = frozenset({"s", "ms"})
@@ -78,6 +79,7 @@ _SPREADS = frozenset(
         "std stdv sd stdev stddev sem stderr se var variance deviation range iqr diff difference"
     )
 )
+_ENDS_OF_INTERVALS = frozenset(words_of("lower upper lwr upr lb ub ci"))
 _SAMPLES_OF_BOOSTING = frozenset(words_of("train training valid test"))
 """What `cv` of programs for boosting calls the samples that a column is of."""
 _CENTRES = frozenset(
@@ -206,48 +208,63 @@ def is_bookkeeping(name: str) -> bool:
 
 
 def names_epochs(name: str) -> bool:
-    """Whether a column under this name may number the epochs of a training."""
-    return _plain(name) in ("epoch", "epochs")
+    """Whether a column under this name may number the epochs or rounds of a training."""
+    return _plain(name) in _EPOCHS
 
 
-def is_spread(name: str, names: Iterable[str]) -> bool:
-    """Whether a column is the spread of what another one is the mean of, or of a metric.
+def is_spread(name: str, names: Collection[str]) -> bool:
+    """Whether a column is the spread or an end of the interval of another one, or of a metric.
 
-    Such are 'valid l2-stdv' beside 'valid l2-mean', and 'test-rmse-std'.
+    Such are 'valid l2-stdv' beside 'valid l2-mean', 'knn_std' and 'knn_upper' beside 'knn', and
+    'test-rmse-std'. R's caret writes 'RMSESD' beside 'RMSE'.
 
     Args:
         name: The name of the column.
         names: The names of all columns.
     """
-    words = words_of(name)
-    if len(words) < 2 or words[-1] not in _SPREADS:
+    if name.endswith("SD") and name.removesuffix("SD") in names:
+        return True
+    if not _words_of_spread(name):  # Most columns are none, and there may be many.
         return False
     if metric_named(name) is not None:  # An example is 'test-rmse-std'.
         return True
-    measured = words[:-1]
-    return any(words_of(other)[:-1] == measured for other in names if other != name)
+    return any(_is_spread_of(name, other) for other in names)
 
 
-def is_mean_of_boosting(name: str, names: Iterable[str]) -> bool:
-    """Whether a column is a mean over folds: 'test-rmse-mean', which has 'test-rmse-std' beside it.
+def _is_spread_of(name: str, other: str) -> bool:
+    """Whether a column is the spread of another, by their names: 'std_knn', of 'mean_knn'."""
+    measured = _words_of_spread(name)
+    words = words_of(other)
+    return bool(measured) and name != other and measured in (words, words[:-1], words[1:])
 
-    Args:
-        name: The name of the column.
-        names: The names of all columns.
+
+def _words_of_spread(name: str) -> list[str]:
+    """What a spread is of: knn, 50 of 'knn-50 std. dev.', 'std_knn_50'; nothing of no spread."""
+    words = words_of(name)
+    if words[:1] and words[0] in _SPREADS:
+        return words[1:]
+    words_of_end = []
+    while words and words[-1] in _SPREADS | _ENDS_OF_INTERVALS | _SUMMARY_FILLERS:
+        words_of_end.append(words.pop())
+    if (_SPREADS | _ENDS_OF_INTERVALS).isdisjoint(words_of_end):
+        return []
+    return words
+
+
+def is_mean_of_folds(name: str, names: Collection[str]) -> bool:
+    """Whether a column is a mean over folds, where no column names these.
+
+    Such are 'test-rmse-mean' of programs for boosting, and metrics with a spread beside them.
     """
     words = words_of(name)
-    if words[-1:] != ["mean"]:
+    is_of_samples = not _SAMPLES_OF_BOOSTING.isdisjoint(words)
+    if is_of_samples and words[-1] == "mean":
+        return True
+    if f"{name}SD" in names:
+        return True
+    if not is_of_samples and metric_named(name) is None:
         return False
-    # `xgboost.cv` writes 'test-rmse-mean', and beside it 'test-rmse-std'. So the words before
-    # 'mean' name samples or a metric, and another column has the same words before a spread.
-    measured = words[:-1]
-    if _SAMPLES_OF_BOOSTING.isdisjoint(measured) and metric_named(name) is None:
-        return False
-    for other in names:
-        words_of_other = words_of(other)
-        if words_of_other[:-1] == measured and words_of_other[-1] in _SPREADS:
-            return True
-    return False
+    return any(_is_spread_of(other, name) for other in names)
 
 
 def is_end_of_range(name: str) -> bool:

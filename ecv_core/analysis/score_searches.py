@@ -51,7 +51,8 @@ def check_not_only_means(names: Sequence[str], file: str) -> None:
     Raises:
         InputError.
     """
-    if "params" not in names:  # This is the column of a search's candidates.
+    # These are the columns of a search's candidates.
+    if not any(name == "params" or name.startswith("param_") for name in names):
         return
     for name in names:
         if name.startswith("mean_test_"):

@@ -18,7 +18,7 @@ from ecv_core.analysis.score_columns import (
     is_bookkeeping,
     is_end_of_range,
     is_fold_name,
-    is_mean_of_boosting,
+    is_mean_of_folds,
     is_spread,
     is_summary,
     is_time_or_cost,
@@ -103,7 +103,7 @@ def rows_of_wide(
     # A column called 'contender' or 'fold' says that the rows are no rounds of boosting.
     if not roles:
         score_columns.left_out.extend(_row_number_words(table, label_column))
-        _check_not_rounds_of_boosting(score_columns.names, table.column_names, file)
+        _check_not_means_of_folds(score_columns.names, table.column_names, file)
         _check_not_epochs(table, file)
     if label_column is not None and _has_row_per_contender(
         table, roles, label_column, score_columns.names
@@ -272,13 +272,15 @@ def _check_not_epochs(table: pa.Table, file: str) -> None:
             continue
         if _counts_up(numbers_of(table, name, file)):
             raise InputError(
-                f"the column '{name}' of {file} numbers its rows, so that they are epochs of a "
-                "training and no folds; give the score of each fold instead"
+                f"the column '{name}' of {file} numbers its rows, so that they are epochs or "
+                "rounds of a training and no folds; give the score of each fold instead"
             )
 
 
-def _check_not_rounds_of_boosting(scores: Sequence[str], names: Sequence[str], file: str) -> None:
-    """Refuse what `cv` of XGBoost, LightGBM and CatBoost gives: rows are rounds, and no folds.
+def _check_not_means_of_folds(scores: Sequence[str], names: Sequence[str], file: str) -> None:
+    """Refuse a table whose rows are settings or rounds, with means over folds of each.
+
+    Such are what `cv` of XGBoost, LightGBM and CatBoost gives, and the results of R's caret.
 
     Args:
         scores: The names of the columns that may have scores.
@@ -288,11 +290,11 @@ def _check_not_rounds_of_boosting(scores: Sequence[str], names: Sequence[str], f
     Raises:
         InputError.
     """
-    if all(is_mean_of_boosting(name, names) for name in scores):
+    if all(is_mean_of_folds(name, names) for name in scores):
         raise InputError(
-            f"{file} has means over folds, such as {scores[0]}, in its rows, as of rounds of "
-            "boosting; give the score of each fold instead, with a column per contender and a row "
-            "per fold"
+            f"{file} has means over folds, such as {scores[0]}, in its rows, as of settings or "
+            "rounds of boosting; give the score of each fold instead, with a column per contender "
+            "and a row per fold, and call the column that numbers the folds 'fold'"
         )
 
 

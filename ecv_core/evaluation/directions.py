@@ -50,10 +50,11 @@ _WITHOUT_LOWEST = """
 """Of those of which higher is better: they can be as low as one likes."""
 _HIGHER_IS_BETTER = """
     accuracy = acc, top k accuracy, balanced accuracy = balanced acc = bal accuracy = bacc, f1, f2,
-    fbeta, f score, f measure, precision = ppv, recall = sensitivity = tpr = true positive rate,
-    specificity = tnr, npv, dcg, ndcg, hit rate = hitrate = hit ratio = hr = hit, hits,
+    fbeta, f score, f measure, precision = ppv,
+    recall = sensitivity = sens = tpr = true positive rate, specificity = spec = tnr, npv, dcg,
+    ndcg, hit rate = hitrate = hit ratio = hr = hit, hits,
     mrr = mean reciprocal rank = reciprocal rank = recip rank = rr, ap = average precision,
-    map = mean average precision, auc = auroc = roc auc, pr auc = auprc = aucpr,
+    map = mean average precision, auc = auroc = roc auc = roc, pr auc = auprc = aucpr,
     grouped auc = gauc, jaccard = iou, miou, dice, mcc = matthews corrcoef, kappa = cohen kappa,
     qwk, r2 = r 2 = r squared = rsquared = rsq, explained variance, bleu, sacrebleu, chrf, rouge,
     meteor, cider, spice, bertscore, comet, spearman, pearson, kendall, correlation = corr,

@@ -421,6 +421,56 @@ def test_a_spread_beside_a_mean_is_no_contender(read_text) -> None:
 @pytest.mark.parametrize(
     "header",
     [
+        "fold,{0},{0}_std,{1},{1}_std",
+        "fold,{0},{0} (std. dev.),{1},{1} (std. dev.)",
+        "fold,{0},std_{0},{1},std_{1}",
+        "fold,{0},{0}SD,{1},{1}SD",
+        "fold,{0},{0}_stderr,{1},{1} std. error",
+        "fold,{0},{0}_ci_lower,{1},{1}.upper",
+    ],
+)
+def test_a_spread_or_an_end_of_an_interval_is_no_contender(read_text, header) -> None:
+    scores = read_text(
+        header.format("svd", "knn 50") + "\n1,0.3,0.02,0.4,0.03\n2,0.31,0.02,0.42,0.03\n"
+    )
+    assert folds_of(scores) == {"svd": [0.3, 0.31], "knn 50": [0.4, 0.42]}
+    assert "spreads" in scores.left_out
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "mtry,RMSE,RMSESD,Rsquared,RsquaredSD",
+        "k,Accuracy,AccuracySD,Kappa,KappaSD",
+        "C,ROC,ROCSD,Sens,SensSD",
+        ",valid auc-mean,valid_auc-stdv,test rmse,std_test_rmse",
+    ],
+)
+def test_metrics_of_settings_with_their_spreads_are_no_folds(read_text, header) -> None:
+    rows = "\n1,0.9,0.1,0.8,0.2\n2,0.91,0.11,0.81,0.21\n"
+    with pytest.raises(InputError, match="in its rows, as of settings or rounds of boosting"):
+        read_text(header + rows)
+    label, metric, _ = header.split(",", 2)
+    of_folds = f"fold{header.removeprefix(label)}{rows}"
+    assert folds_of(read_text(of_folds, metric=metric)) == {metric: [0.9, 0.91]}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (",valid auc-mean\n0,0.7\n1,0.8\n", "such as valid auc-mean, in its rows"),
+        ("iter,RMSE\n0,0.9\n1,0.8\n", "'iter' of the file a.csv numbers its rows"),
+        ("param_C,mean_test_score\n1,0.9\n2,0.8\n", "only means of folds, such as mean_test"),
+    ],
+)
+def test_rounds_and_settings_are_no_folds(read_text, text, words) -> None:
+    with pytest.raises(InputError, match=words):
+        read_text(text)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
         ",train-rmse-mean,train-rmse-std,test-rmse-mean,test-rmse-std",
         "iterations,test-Logloss-mean,test-Logloss-std,train-Logloss-mean,train-Logloss-std",
         ",valid l2-mean,valid l2-stdv,valid l1-mean,valid l1-stdv",
@@ -429,7 +479,9 @@ def test_a_spread_beside_a_mean_is_no_contender(read_text) -> None:
     ids=["XGBoost", "CatBoost", "LightGBM", "LightGBM 3"],
 )
 def test_rounds_of_boosting_are_no_folds(read_text, header) -> None:
-    with pytest.raises(InputError, match="as of rounds of boosting; give the score of each"):
+    with pytest.raises(
+        InputError, match="as of settings or rounds of boosting; give the score of each"
+    ):
         read_text(f"{header}\n0,0.9,0.1,0.8,0.2\n1,0.91,0.11,0.81,0.21\n")
 
 
