@@ -210,6 +210,7 @@ def test_a_visitor_is_known_again_after_a_reload_and_is_not_another(
             expect(mine.get_by_text("Started by you.")).to_be_visible()
             (cookie,) = [one for one in mine.context.cookies() if one["name"] == "ecv_visitor"]
             assert len(cookie["value"]) == 32
+            assert cookie["httpOnly"]
             other.goto(f"{dashboard.url}/run?run={run_id}")
             expect(other.get_by_role("heading", name="ItemKNN on Synthetic")).to_be_visible()
             expect(other.get_by_text("Started by you.")).to_have_count(0)

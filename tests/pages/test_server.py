@@ -28,6 +28,7 @@ from pages.shared.live.tabs import (
     MOST_OF_AN_ADDRESS,
     MOST_ON_A_PATH,
     TAB_HEADER,
+    VISITOR,
     household_of,
     tabs,
 )
@@ -185,6 +186,20 @@ def test_a_browser_gets_a_name_with_its_first_page_that_no_script_can_read():
     assert "set-cookie" not in client.get("/").headers
     secret = TestClient(client.app, base_url="https://e-fold.example.org")
     assert "; Secure" in secret.get("/").headers["set-cookie"]
+
+
+def test_a_visitor_gets_a_secret_with_the_first_page_and_keeps_it(monkeypatch):
+    monkeypatch.setenv("ECV_MODE", "public")
+    routes_of_it = [Route("/", lambda _: HTMLResponse("<html></html>"))]
+    client = TestClient(Starlette(routes=routes_of_it, middleware=middleware()))
+    name, cookie = client.get("/").headers.get_list("set-cookie")
+    assert name.startswith(f"{BROWSER}=")
+    assert len(client.cookies[VISITOR]) == 32
+    assert set(cookie.split("; ")[1:]) == {"Max-Age=2592000", "Path=/", "HttpOnly", "SameSite=Lax"}
+    assert "set-cookie" not in client.get("/").headers
+    del client.cookies[BROWSER]  # it ends with the browser
+    (name,) = client.get("/").headers.get_list("set-cookie")
+    assert name.startswith(f"{BROWSER}=")
 
 
 def test_signing_in_gives_a_browser_another_name_than_somebody_may_have_set(streamlit):

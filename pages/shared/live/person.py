@@ -16,23 +16,15 @@ from ecv_core.access.settings import Mode, member, settings, signed_in_until, vi
 from ecv_core.access.sign_outs import SignOuts
 from ecv_core.records.errors import EcvError
 from ecv_core.store.people import people_names
-from pages.shared.base.component import component
 from pages.shared.live.state import escaped, manager, sentence, show_error, store
-from pages.shared.live.tabs import TAB_HEADER, tabs
+from pages.shared.live.tabs import TAB_HEADER, VISITOR, tabs
 
-COOKIE = "ecv_visitor"
 _SECRET_FORM = re.compile(r"[A-Za-z0-9_-]{22,64}")
 _VISITOR = "visitor-secret"
 """In the session: the visitor's secret."""
-_NEW = "visitor-new"
-"""In the session: whether the browser has yet to keep it."""
-_COOKIE_DAYS = 30
-"""That a browser keeps it."""
 
 sign_outs = SignOuts()
 """Of this process: a sign-in is over where it was seen, and a token lasts an hour anyway."""
-
-_keep_cookie = component(__file__, "ecv_visitor", html="", js=["visitor.js"])
 
 
 def run_actions() -> RunActions:
@@ -86,7 +78,6 @@ def admit() -> bool:
     is_member = may_look and settings().mode is not Mode.PUBLIC
     name_of_tab = st.context.headers.get(TAB_HEADER, "")
     tabs.admit(name_of_tab, member=is_member, upload=may_upload)
-    _keep_visitor_cookie()
     if not may_look:
         _say_how_to_get_in(person)
     return may_look
@@ -161,24 +152,11 @@ def why_not(action: Action) -> str:
 
 
 def _visitor_secret() -> str:
-    """By the cookie of the browser, or a new one, which the session then keeps."""
+    """By the cookie of the browser; one of this session alone where the browser keeps none."""
     state = st.session_state
     if _VISITOR not in state:
-        secret = st.context.cookies.get(COOKIE, "")
-        is_new = _SECRET_FORM.fullmatch(secret) is None
-        if is_new:
+        secret = st.context.cookies.get(VISITOR, "")
+        if _SECRET_FORM.fullmatch(secret) is None:
             secret = secrets.token_urlsafe(24)
         state[_VISITOR] = secret
-        state[_NEW] = is_new
     return str(state[_VISITOR])
-
-
-def _keep_visitor_cookie() -> None:
-    """Have the browser keep the secret; in its first session only, which came without it."""
-    if st.session_state.get(_NEW):
-        secret = st.session_state[_VISITOR]
-        with st.container(key="keep-visitor"):
-            _keep_cookie(
-                key="visitor",
-                data={"name": COOKIE, "secret": secret, "seconds": _COOKIE_DAYS * 86_400},
-            )

@@ -1,8 +1,9 @@
 """Open tabs and uploads: how many tabs there may be, who may send files, how much is held.
 
-A browser gets a name in a cookie with the page. A tab is a WebSocket of that browser; it gets a
-name of its own in a header, by which the page's script says whether the person may upload. An
-upload comes with the browser's cookie, and so belongs to the tabs of that browser.
+A browser gets a name in a cookie with the page, and that of a visitor a secret. A tab is a
+WebSocket of that browser; it gets a name of its own in a header, by which the page's script says
+whether the person may upload. An upload comes with the browser's cookie, and so belongs to the
+tabs of that browser.
 """
 
 from __future__ import annotations
@@ -30,6 +31,10 @@ TAB_HEADER = "x-ecv-tab"
 """The header with a tab's name; whatever a browser says there is dropped."""
 BROWSER = "ecv_browser"
 """The cookie with a browser's name."""
+VISITOR = "ecv_visitor"
+"""The cookie with the secret of a visitor of a public dashboard; see person.py."""
+_VISITOR_DAYS = 30
+"""That a browser keeps it."""
 _SIGNED_IN = "/oauth2callback"
 """Where Streamlit ends a sign-in: the browser gets another name, as others may have set the old."""
 MOST_OF_AN_ADDRESS = 20
@@ -117,7 +122,7 @@ class Tabs:
             elif scope["method"] == "PUT":
                 await self._serve_upload(app, scope, receive, while_connected(send))
             else:
-                answer = with_browser_cookie(scope, while_connected(send))
+                answer = with_cookies(scope, while_connected(send))
                 if scope["method"] == "DELETE":
                     # A file is no longer counted once Streamlit has deleted it.
                     answer = on_success(answer, partial(self._uploads.pop, scope["path"], None))
@@ -288,12 +293,39 @@ def browser_of(scope: Scope) -> str:
     return HTTPConnection(scope).cookies.get(BROWSER, "")
 
 
+def new_cookies(scope: Scope) -> list[str]:
+    """The cookies that a browser gets with the page it asks for; no script can read them.
+
+    A browser that comes from signing in gets another name: whoever has put a name of their own into
+    somebody's browser would else pass for that browser. A phone that follows a lecture gets none.
+    """
+    if CLASSROOM in scope["path"]:
+        return []
+    attributes = "; Path=/; HttpOnly; SameSite=Lax"
+    if scope["scheme"] == "https":
+        attributes += "; Secure"
+    cookies = []
+    if not browser_of(scope) or scope["path"].endswith(_SIGNED_IN):
+        cookies.append(f"{BROWSER}={token_urlsafe(16)}{attributes}")
+    if _is_public() and VISITOR not in HTTPConnection(scope).cookies:
+        seconds = _VISITOR_DAYS * 86_400
+        cookies.append(f"{VISITOR}={token_urlsafe(24)}; Max-Age={seconds}{attributes}")
+    return cookies
+
+
+def _is_public() -> bool:
+    try:
+        return settings().mode is Mode.PUBLIC
+    except EcvError:  # every page shows the error of wrong settings
+        return False
+
+
 def without_cache_conditions(scope: Scope) -> Scope:
-    """The request of a browser that has no cookie yet, as one for the whole page.
+    """The request of a browser that lacks a cookie, as one for the whole page.
 
     A browser that has the page from an earlier visit asks only whether there is a newer one.
     """
-    if browser_of(scope):
+    if not new_cookies(scope):
         return scope
     # These headers could lead to the answer "Not modified", which has no body and sets no cookie.
     headers = MutableHeaders(raw=list(scope["headers"]))
@@ -326,31 +358,23 @@ def while_connected(send: Send) -> Send:
     return send_if_possible
 
 
-def with_browser_cookie(scope: Scope, send: Send) -> Send:
-    """Sends as `send` does, and gives a browser its cookie with a page; no script can read it.
+def with_cookies(scope: Scope, send: Send) -> Send:
+    """Sends as `send` does, and gives a browser its cookies with a page.
 
-    A browser that comes from signing in gets a new one: whoever has put a name of their own into
-    somebody's browser would else pass for that browser. A phone that follows a lecture gets none.
+    They come with the page, as its scripts may come seconds later and a press in between counts.
     """
-    if CLASSROOM in scope["path"]:  # phones that follow a lecture get no cookie
-        return send
-    # A browser gets a new cookie when it signs in, as somebody else may have set and know the old
-    # one.
+    cookies = new_cookies(scope)
     signed_in = scope["path"].endswith(_SIGNED_IN)
-    if browser_of(scope) and not signed_in:
-        return send
 
-    async def send_with_cookie(message: Message) -> None:
+    async def send_with_cookies(message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
             if signed_in or headers.get("content-type", "").startswith("text/html"):
-                cookie = f"{BROWSER}={token_urlsafe(16)}; Path=/; HttpOnly; SameSite=Lax"
-                if scope["scheme"] == "https":
-                    cookie += "; Secure"
-                headers.append("set-cookie", cookie)
+                for cookie in cookies:
+                    headers.append("set-cookie", cookie)
         await send(message)
 
-    return send_with_cookie
+    return send_with_cookies
 
 
 tabs = Tabs()
