@@ -67,7 +67,8 @@ def runs_command(options: argparse.Namespace) -> None:
     lines += _table(rows)
     lines += run_list.damaged.values()
     for row in rows:
-        lines += row.damaged.values()
+        for fold, what_is_wrong in row.damaged.items():
+            lines.append(f"fold {fold} of run {row.run_id} {what_is_wrong}")
     document = {"runs": [_document(row) for row in rows], "damaged": run_list.damaged}
     write_answer(options, document, "\n".join(lines))
 

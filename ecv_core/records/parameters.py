@@ -297,6 +297,14 @@ def is_or_are(count: int) -> str:
     return "are"
 
 
+def ordinal(number: int) -> str:
+    """'1st', '2nd', '3rd', '4th', '11th', '21st'."""
+    ending = "th"
+    if number // 10 % 10 != 1:
+        ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"
+
+
 def listed(names: Sequence[str]) -> str:
     """'a', 'a and b', 'a, b and c'."""
     if len(names) < 2:

@@ -21,9 +21,9 @@ _REPEATED = (
     "held-out interactions, which k folds never do."
 )
 _BACKWARDS = (
-    "By nature one split (k = 1), to which e-CV does not apply. With a larger k, fold 0 is that "
-    "split, and every further fold steps back in each history and learns from what came before; "
-    "the folds have an order, so no rule stops early."
+    "By nature one split (k = 1), to which e-CV does not apply. With a larger k, the first fold is "
+    "that split, and every further fold steps back in each history and learns from what came "
+    "before; the folds have an order, so no rule stops early."
 )
 
 _repeated = partial(Strategy, ecv=_REPEATED, fold_word="repetition")

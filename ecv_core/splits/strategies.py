@@ -79,7 +79,7 @@ def user_k_fold(interactions: Interactions, k: int, seed: int, _: Settings) -> A
     empty_folds = np.flatnonzero(np.bincount(assignment, minlength=k) == 0)
     if len(empty_folds):
         raise FoldsError(
-            f"{len(empty_folds)} of {k} folds stayed empty (fold {empty_folds[0]} is the first), "
+            f"{len(empty_folds)} of {k} folds stayed empty, "
             "because too few users have that many interactions; choose a smaller k than "
             f"{k}, or the split 'record-k-fold', which fills every fold"
         )

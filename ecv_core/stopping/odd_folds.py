@@ -15,7 +15,7 @@ import scipy  # its parts load when they are used
 from numpy.typing import ArrayLike
 
 from ecv_core.records.arrays import Floats
-from ecv_core.records.parameters import percent_text
+from ecv_core.records.parameters import ordinal, percent_text
 from ecv_core.records.run import FoldResult, user_table
 from ecv_core.stopping.fold_variance import p_value, user_variance_over_all_folds
 
@@ -151,8 +151,7 @@ def doubt_about_folds(results: Sequence[FoldResult], metric: str) -> str:
     if len(results) < _FEWEST_FOLDS:
         return ""
     scores = [result.score for result in results]
-    folds = [result.fold for result in results]
-    return doubt_about_scores(scores, _variance_by_users(results, metric), folds)
+    return doubt_about_scores(scores, _variance_by_users(results, metric))
 
 
 def _variance_by_users(results: Sequence[FoldResult], metric: str) -> float:
@@ -166,15 +165,12 @@ def _variance_by_users(results: Sequence[FoldResult], metric: str) -> float:
     return user_variance_over_all_folds(values)
 
 
-def doubt_about_scores(
-    scores: Sequence[float], variance_by_users: float, folds: Sequence[int]
-) -> str:
+def doubt_about_scores(scores: Sequence[float], variance_by_users: float) -> str:
     """`doubt_about_folds`, of the scores of folds.
 
     Args:
         scores: In the order in which the folds ran.
         variance_by_users: As for `far_fold_p_values`.
-        folds: The index of each.
     """
     values = np.asarray(scores, dtype=np.float64)
     if len(values) < _FEWEST_FOLDS:
@@ -187,7 +183,8 @@ def doubt_about_scores(
     oddest = int(p_values.argmin())
     if p_values[oddest] < level:
         distance = _distance_words(values, oddest)
-        return f"Fold {folds[oddest]} scores {distance} the others: find out why{_NO_GUARANTEE}"
+        fold = ordinal(oddest + 1)
+        return f"The {fold} fold scores {distance} the others: find out why{_NO_GUARANTEE}"
     if drift_p_value(values, variance_by_users) < level:
         slope, _ = np.polyfit(range(len(values)), values, 1)
         verb = "rise"

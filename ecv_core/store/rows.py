@@ -183,7 +183,7 @@ class ReadFolds(NamedTuple):
     ahead: list[FoldResult]
     """Finished before their turn."""
     damaged: dict[int, str]
-    """A sentence for each fold that cannot be read, by its index."""
+    """What is wrong with each fold that cannot be read, by its index: 'is damaged in ...'."""
 
 
 def read_folds(fold_rows: Rows) -> ReadFolds:
@@ -196,9 +196,8 @@ def read_folds(fold_rows: Rows) -> ReadFolds:
                 raise ValueError(f"it is stored as fold {result.fold}")
         except ValueError as error:
             run_folds.damaged[row.fold] = (
-                f"fold {row.fold} of run {row.run_id} in the database is damaged: "
-                f"{codec.what_is_wrong(error)}; resume the run to compute it again, or delete the "
-                "fold"
+                f"is damaged in the database: {codec.what_is_wrong(error)}; resume the run to "
+                "compute it again, or delete the fold"
             )
             continue
         if row.ahead:

@@ -470,7 +470,7 @@ class Store:
             change = runs.update().filter_by(run_id=run_id)
             connection.execute(change.values(stopped_at=None))
             finished = change.filter_by(state=RunState.FINISHED)
-            error = f"fold {fold} was damaged, and deleted"
+            error = "a damaged fold was deleted"
             connection.execute(finished.values(state=RunState.INTERRUPTED, error=error))
 
     def remove(self, run_ids: Collection[str]) -> list[str]:

@@ -168,7 +168,7 @@ def _caption(chosen: ChosenReplay) -> str:
     origin_of_order = "as it ran"
     if chosen.seed:  # seed 0 stands for the order in which the folds ran
         origin_of_order = f"shuffled with seed {chosen.seed}"
-    order = " ".join(str(fold.fold) for fold in chosen.replayed_run.folds)
+    order = " ".join(str(fold.fold + 1) for fold in chosen.replayed_run.folds)
     facts = energy_of(chosen.run)
     order_words = f"{glossary_link('order', 'Order')} of the {glossary_link('fold', 'folds')}"
     bands = f"Bands are {glossary_link('confidence-interval', 'intervals')} of these folds."

@@ -21,7 +21,15 @@ from ecv_core.store.made_with import imported_sentence
 from ecv_core.untrusted.disarming import csv_of
 from pages.shared.charts.cite import machine_and_versions
 from pages.shared.live.state import results, sentence, store
-from pages.shared.widgets.tables import HIGH_END, file_name, number, score_format, table
+from pages.shared.widgets.tables import (
+    FOLD_HELP,
+    HIGH_END,
+    file_name,
+    number,
+    score_format,
+    table,
+    with_folds_from_1,
+)
 
 if TYPE_CHECKING:
     from streamlit.elements.lib.column_types import ColumnConfig
@@ -43,11 +51,11 @@ def draw_fold_table(run: RunRecord) -> None:
         form = _FORMAT_OF_UNIT.get(unit) or score_format(frame[name])
         columns[name] = number(None, form, _HELP_OF_COLUMN.get(name))
     columns["n"] = number("n", help="Folds seen so far.", pinned=True)
-    columns["fold"] = number("fold", help="Its index, from 0.", pinned=True)
+    columns["fold"] = number("fold", help=FOLD_HELP, pinned=True)
     columns["used"] = st.column_config.CheckboxColumn("used", help="Up to the stop.")
     columns["score"] = number(label, score_format(frame["score"]), pinned=True)
     table(
-        frame,
+        with_folds_from_1(frame),
         columns,
         placeholder="",
         key=f"folds-{run.run_id}",

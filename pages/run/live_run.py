@@ -77,10 +77,10 @@ def _show_what_run_waits_for(run: RunRecord) -> None:
     """Of a run whose folds others compute: which they have asked for, and the next command."""
     requested = leases(store(), run.run_id)
     if requested:
-        folds = [
-            f"fold {lease.fold} (requested {ago(lease.asked_at)})" for lease in requested.values()
-        ]
-        waits = f"for the scores of {', '.join(folds)}"
+        folds = []
+        for lease in requested.values():
+            folds.append(f"fold {lease.fold + 1} (requested {ago(lease.asked_at)})")
+        waits = f"for the scores of {', '.join(folds)}. Commands count folds from 0"
         command = f"tell {run.run_id} {min(requested)} --scores FILE"
     else:
         waits = "for another program to request its next fold"

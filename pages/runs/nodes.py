@@ -43,7 +43,7 @@ def _draw_nodes() -> None:
         titles = {run.run_id: run_title(run) for run in runs}
         table = []
         for fold in folds_on_nodes:
-            computes = f"fold {fold.fold} of {titles[fold.run_id]}"
+            computes = f"fold {fold.fold + 1} of {titles[fold.run_id]}"
             table.append({"Node": fold.node, "Computes": computes, "Since": _since(fold.since)})
         st.dataframe(pd.DataFrame(table), hide_index=True)
     frame = lanes_frame(runs)

@@ -32,7 +32,7 @@ from pages.shared.address.link import translate_address, write_into_link
 from pages.shared.base.glossary import explained, glossary_link
 from pages.shared.base.rows import row_container
 from pages.shared.charts.plot import plot
-from pages.shared.live.state import KEPT_IN_ADDRESS, errors_as_sentences, escaped, sentence
+from pages.shared.live.state import errors_as_sentences, escaped, sentence
 from pages.shared.widgets.dataset_picker import PickedDataset, not_ready, pick_dataset
 from pages.shared.widgets.setting_widgets import (
     SEED,
@@ -49,7 +49,14 @@ from pages.shared.widgets.setting_widgets import (
     titles_in,
 )
 from pages.shared.widgets.sliders import show_numbers_of_slider, watch_slider
-from pages.shared.widgets.tables import draw_csv_button, file_name, number, table
+from pages.shared.widgets.tables import (
+    FOLD_HELP,
+    draw_csv_button,
+    file_name,
+    number,
+    table,
+    with_folds_from_1,
+)
 
 _SPECS: dict[str | type[Any], Callable[[Any], Any]] = {RunSpec: RunSpec.to_json}
 
@@ -111,14 +118,28 @@ def pick_fold(spec: RunSpec) -> int:
         if spec.k == 1:
             watch_slider(SLIDER, container=_BOX, step=0)
             return 0
-        if not 0 <= st.session_state.get(FOLD, 0) < spec.k:
-            st.session_state[FOLD] = spec.k - 1
+        fold = _fold_of_address(spec.k)
+        st.session_state[FOLD] = fold + 1
         word = SPLITS[spec.split].fold_word
-        fold = st.slider(
-            f"Which {word}, counted from 0", 0, spec.k - 1, value=0, key=FOLD, **KEPT_IN_ADDRESS
+        st.slider(
+            f"Which {word}", 1, spec.k, key=FOLD, help=FOLD_HELP, on_change=_write_fold_into_address
         )
         watch_slider(SLIDER, container=_BOX, step=fold)
         return fold
+
+
+def _fold_of_address(k: int) -> int:
+    """The fold that the address names, of k; the first where it names none."""
+    try:
+        fold = int(st.query_params.get(FOLD, 0))
+    except ValueError:
+        return 0
+    return min(max(fold, 0), k - 1)
+
+
+def _write_fold_into_address() -> None:
+    """As in files, folds count from 0 in the address, and people see them from 1."""
+    st.query_params[FOLD] = str(st.session_state[FOLD] - 1)
 
 
 def draw_toy(spec: RunSpec) -> None:
@@ -214,8 +235,9 @@ def show_parts(viewed: ViewedFold) -> None:
     st.header("What is in each part", anchor=False)
     columns = {name: number(name) for name in ("users", "items", "interactions", "baskets")}
     columns["percent"] = number("%", "%.1f")
+    columns["fold"] = number("fold", help=FOLD_HELP)
     table(
-        viewed.frame([viewed.fold]),
+        with_folds_from_1(viewed.frame([viewed.fold])),
         columns,
         placeholder="",
         key="split-parts",
@@ -241,7 +263,7 @@ def show_parts(viewed: ViewedFold) -> None:
 
 def _unknown_words(viewed: ViewedFold) -> str:
     parts = _parts(viewed)
-    fold = f"In fold {viewed.fold}"
+    fold = f"In fold {viewed.fold + 1}"
     if not parts.unknown_interactions and not parts.dropped:
         return f"{fold}, training knows every user and every item that is tested."
     return (
@@ -434,5 +456,5 @@ def choose_split() -> ChosenSplit:
 _SEED_HELP = "Fixes every random choice of the split: same seed, same split."
 _K_HELP = (
     "How many folds, repetitions, windows or steps back the strategy makes; of repetitions and "
-    "steps back, fold 0 is the single split that papers report."
+    "steps back, the first fold is the single split that papers report."
 )

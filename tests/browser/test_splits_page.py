@@ -43,11 +43,11 @@ def test_moving_the_fold_or_picking_another_strategy_moves_the_address(
     slider.focus()
     slider.press("ArrowRight")
     page.wait_for_url(re.compile("fold=1"))
-    expect(page.get_by_text("In fold 1,")).to_be_visible()
+    expect(page.get_by_text("In fold 2,")).to_be_visible()
     page.wait_for_function(f"before => {HELD_OUT_DAYS} !== before", arg=before)
     moved = held_out_days(page)
     page.reload()
-    expect(page.get_by_text("In fold 1,")).to_be_visible(timeout=30_000)
+    expect(page.get_by_text("In fold 2,")).to_be_visible(timeout=30_000)
     expect(page.locator('.ecv-figure[data-drawn="true"]').first).to_be_visible(timeout=30_000)
     assert held_out_days(page) == moved
     k_stays_in_the_address_after_another_strategy_was_picked(page)

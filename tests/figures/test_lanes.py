@@ -38,9 +38,9 @@ def test_each_fold_lies_where_and_when_it_was_computed(unit, word):
     assert list(frame["kind"]) == ["fold", FINISHED_AFTER_STOP, "fold"]
     (bars,) = lanes_figure(frame).data
     assert list(zip(bars.y, bars.base, bars.x, bars.text, strict=True)) == [
-        ("a", 0, 10, "0"),
-        ("a", 10, 20, "2"),
-        ("b", 0, 20, "1"),
+        ("a", 0, 10, "1"),
+        ("a", 10, 20, "3"),
+        ("b", 0, 20, "2"),
     ]
     assert list(bars.marker.pattern.shape) == ["", "/", ""]
     assert lanes_figure(frame).layout.xaxis.title.text == f"{word} since the first fold began"

@@ -108,7 +108,7 @@ def test_a_broken_fold_is_said_as_soon_as_it_is_in(store: Store) -> None:
         fold=lambda run: doubts.append(run.doubt),
     )
     assert [doubt[:39] for doubt in doubts] == ["", "", "", "", *2 * [doubts[5][:39]]]
-    assert done.doubt.startswith("Fold 4 scores 30 % below the others")
+    assert done.doubt.startswith("The 5th fold scores 30 % below the others")
     document = run_document(done)
     assert document["doubt"] == document["moments"][4]["doubt"] == done.doubt
     assert document["moments"][3]["doubt"] == ""

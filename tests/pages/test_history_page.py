@@ -311,8 +311,9 @@ def test_a_damaged_fold_is_said_and_can_be_deleted_and_the_run_goes_on_there(
     app.query_params["run"] = run.run_id
     app.switch_page(page).run()
     assert not app.exception
-    assert f"Fold 1 of run {run.run_id}" in app.warning[0].value
-    next(one for one in app.button if one.label == "Delete fold 1").click().run()
+    # The fold with the index 1 is the second.
+    assert f"Fold 2 of run {run.run_id} is damaged" in app.warning[0].value
+    next(one for one in app.button if one.label == "Delete fold 2").click().run()
     assert not app.exception
     assert store.run(run.run_id).state is RunState.INTERRUPTED
     assert [fold.fold for fold in store.run(run.run_id).folds] == [0, 2]

@@ -26,6 +26,6 @@ def test_folds_on_nodes_are_rows_with_their_runs(app, store, a_run):
     (table,) = [frame.value for frame in app.dataframe]
     assert table["Node"].tolist() == ["node-1", "node-2"]
     assert table["Computes"].tolist() == [
-        "fold 2 of ItemKNN on Synthetic",
-        "fold 1 of Popularity on Synthetic",
+        "fold 3 of ItemKNN on Synthetic",
+        "fold 2 of Popularity on Synthetic",
     ]

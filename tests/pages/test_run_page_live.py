@@ -23,6 +23,7 @@ from ecv_core.records.run import RunState, UserScores
 from ecv_core.store.ownership import active_owners, this_process
 from ecv_core.store.schema import user_scores
 from pages.run.answer import details_html
+from pages.run.details import fold_frame
 from tests.fake_folds import computing, fold_result
 from tests.pages.conftest import amounts, card, progress, verdict
 
@@ -173,7 +174,7 @@ def test_a_broken_fold_is_a_warning_and_no_promise_is_shown(app, store):
     kind, (*_, said) = verdict(app)
     assert kind == "uncertain"
     assert "0.2821" in said
-    assert "Fold 4 scores 30 % below" in said
+    assert "The 5th fold scores 30 % below" in said
 
 
 def test_a_run_that_went_on_says_how_far_off_the_stop_was(app, a_run):
@@ -272,6 +273,8 @@ def test_the_folds_are_a_table_with_all_metrics_and_exports(app, a_run):
     open_run(app, run)
     table = app.dataframe[0].value
     assert table["score"].tolist() == SCORES
+    assert table["fold"].tolist() == [1, 2, 3, 4]  # as people count
+    assert fold_frame(run)["fold"].tolist() == [0, 1, 2, 3]  # as the CSV has them
     assert table["Recall@10"].tolist() == [0.15, 0.155, 0.1525, 0.15375]
     assert table["energy Wh"].tolist() == pytest.approx([0.01] * 4)
     # No file to download is made before its tab is open: the next drawing would replace it.

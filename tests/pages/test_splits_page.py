@@ -46,9 +46,9 @@ def test_the_page_opens_with_a_whole_split(app):
     assert app.selectbox(key="split").value == "user-k-fold"
     assert not app.error
     assert not app.warning
-    # every interaction of the synthetic data is learnt from or tested in fold 0
+    # every interaction of the synthetic data is learnt from or tested in the first fold
     frame = app.dataframe[0].value
-    assert frame[frame["fold"] == 0]["interactions"].sum() == 101_325
+    assert frame[frame["fold"] == 1]["interactions"].sum() == 101_325
     assert frame["fold"].nunique() == 1  # the one that is looked at; the file has all
 
 
@@ -74,7 +74,7 @@ def test_parameters_change_the_split(app):
     after = app.dataframe[0].value
 
     def share(frame):
-        return frame[(frame["fold"] == 0) & (frame["part"] == "test")]["percent"].item()
+        return frame[(frame["fold"] == 1) & (frame["part"] == "test")]["percent"].item()
 
     assert share(before) == pytest.approx(20, abs=1)
     assert share(after) == pytest.approx(50, abs=1)
@@ -83,17 +83,28 @@ def test_parameters_change_the_split(app):
 def test_the_chosen_fold_decides_what_is_said(app):
     open_splits(app, split="temporal-windows", k="3")
     first = texts(app)
+    assert "In fold 1," in first
     app.slider(key="fold").set_value(2).run()
-    assert "In fold 2" in texts(app)
-    assert "In fold 0" in first
+    assert "In fold 2," in texts(app)
+    (frame,) = (table.value for table in app.dataframe)
+    assert set(frame["fold"]) == {2}
+    # Links that exist count from 0, as files do.
+    assert app.query_params["fold"] == "1"
+
+
+@pytest.mark.parametrize(("in_link", "shown"), [("0", 1), ("2", 3), ("7", 3), ("-1", 1), ("x", 1)])
+def test_a_link_names_a_fold_from_0_and_the_page_shows_it_from_1(app, in_link, shown):
+    open_splits(app, split="temporal-windows", k="3", fold=in_link)
+    assert app.slider(key="fold").value == shown
+    assert f"In fold {shown}," in texts(app)
 
 
 def test_a_smaller_k_keeps_the_slider_within_it(app):
     open_splits(app)
-    app.slider(key="fold").set_value(9).run()
+    app.slider(key="fold").set_value(10).run()
     app.number_input(key="k").set_value(3).run()
     assert not app.exception
-    assert app.slider(key="fold").value == 2
+    assert app.slider(key="fold").value == 3
     app.number_input(key="k").set_value(2).run()
     assert not app.exception
 

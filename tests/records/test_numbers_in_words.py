@@ -2,7 +2,7 @@
 
 import pytest
 
-from ecv_core.records.parameters import percent_text, score_text
+from ecv_core.records.parameters import ordinal, percent_text, score_text
 
 
 @pytest.mark.parametrize(
@@ -51,3 +51,9 @@ def test_a_difference_has_its_sign():
         "+1e-05",
         "-0.5000",
     ]
+
+
+def test_an_ordinal_ends_as_it_is_spoken():
+    numbers = [1, 2, 3, 4, 11, 12, 13, 21, 112, 123]
+    spoken = "1st 2nd 3rd 4th 11th 12th 13th 21st 112th 123rd"
+    assert " ".join(map(ordinal, numbers)) == spoken

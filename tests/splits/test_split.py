@@ -145,7 +145,7 @@ def test_data_too_small_for_any_folds_is_refused(make_interactions, sizes):
 
 
 def test_a_fold_that_stays_empty_is_refused_with_what_works(make_interactions):
-    with pytest.raises(FoldsError, match=r"of 9 folds stayed empty .* 'record-k-fold'"):
+    with pytest.raises(FoldsError, match=r"of 9 folds stayed empty, .* 'record-k-fold'"):
         split(make_interactions([1] * 9), "user-k-fold", 9, 0)  # 9!/9^9: never by chance
 
 

@@ -102,7 +102,7 @@ def test_selections_and_doubts_go_by_clusters_too():
     rng = np.random.default_rng(3)
     values = 0.5 + rng.normal(0, 0.01, (6, 200))
     values[4] -= 0.05
-    assert "Fold 4 scores 10 % below" in doubt_about_folds(results_of(values), METRIC)
+    assert "The 5th fold scores 10 % below" in doubt_about_folds(results_of(values), METRIC)
     values += rng.normal(0, 0.1, (6, 2)).repeat(100, axis=1)
     assert doubt_about_folds(results_of(values, np.arange(2).repeat(100)), METRIC) == ""
 

@@ -110,15 +110,16 @@ def source_sentence(source: str) -> str:
 def show_damaged_folds(runs: Iterable[ChoosableRun]) -> None:
     """Folds that cannot be read, each with its sentence and a button that deletes it."""
     for run in runs:
-        for fold, reason in run.damaged.items():
-            _show_damaged_fold(run.run_id, fold, reason)
+        for fold, what_is_wrong in run.damaged.items():
+            _show_damaged_fold(run.run_id, fold, what_is_wrong)
 
 
-def _show_damaged_fold(run_id: str, fold: int, reason: str) -> None:
+def _show_damaged_fold(run_id: str, fold: int, what_is_wrong: str) -> None:
     with st.container(border=True, horizontal=True, key=f"damaged-{run_id}-{fold}"):
-        st.warning(escaped(f"{reason[0].upper()}{reason[1:]}."), icon=":material/error:")
+        words = f"Fold {fold + 1} of run {run_id} {what_is_wrong}."
+        st.warning(escaped(words), icon=":material/error:")
         if not run_actions().refusal(Action.DELETE, run_id) and st.button(
-            f"Delete fold {fold}", icon=":material/delete:", key=f"delete-{run_id}-{fold}"
+            f"Delete fold {fold + 1}", icon=":material/delete:", key=f"delete-{run_id}-{fold}"
         ):
             act_and_rerun(partial(run_actions().delete_fold, run_id, fold))
 

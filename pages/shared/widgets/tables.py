@@ -75,6 +75,14 @@ def number(
     return st.column_config.NumberColumn(label, format=form, help=help, **more)
 
 
+def with_folds_from_1(frame: pd.DataFrame) -> pd.DataFrame:
+    """A frame as people read it: its column 'fold', of indices from 0, counts from 1."""
+    return frame.assign(fold=frame["fold"] + 1)
+
+
+FOLD_HELP = "Counted from 1; files and commands count folds from 0."
+
+
 def score_format(scores: pd.Series | pd.DataFrame) -> str:
     """The format of columns with these scores: four decimals.
 
@@ -118,6 +126,9 @@ def draw_chart_table(
         columns = {}
         for column, meaning in column_texts(frame).items():
             columns[column] = st.column_config.Column(help=meaning)
+        if "fold" in frame:
+            frame = with_folds_from_1(frame)
+            columns["fold"] = st.column_config.Column(help=FOLD_HELP)
         table(
             frame,
             columns,

@@ -83,7 +83,7 @@ def test_a_broken_fold_is_named_as_it_is_told_by_a_metric_of_ones_own(ecv_comman
         told.append(ecv_command("tell", run_id, index, "--score", score))
     assert [err for _, _, err in told[:4]] == [""] * 4
     assert told[4][1].startswith("fold 4: clicks 0.2100.")
-    assert "Fold 4 scores 30 % below the others" in told[4][2]
+    assert "The 5th fold scores 30 % below the others" in told[4][2]
 
 
 def test_a_run_is_asked_and_told_to_its_end(ecv_command, run_id, asked, tmp_path):
