@@ -62,6 +62,15 @@ _ID_WORDS = {
 """Role -> what the name of its column may contain where no name of _NAMES is there."""
 _ID_ENDINGS = ("id", "key", "code", "no", "nr", "number", "ref", "sku", "hash", "md5", "index")
 """How the name of a column of ids ends, unlike 'user_age' or 'product_category'."""
+_ATTRIBUTES = """
+    age gender sex zip zipcode plz postal postcode city country state region language locale job
+    occupation education income status type kind category genre year month day hour date time price
+    cost discount count quantity amount total average avg mean score rating rank position
+    length duration latitude lat longitude lon lng
+    alter geschlecht stadt ort land kategorie jahr preis menge anzahl
+""".split()
+"""What the name of a column says of users or items that are not named by it: 'user_zip_code'."""
+_NAME_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _QUANTITIES = ("quantity", "qty", "menge", "anzahl", "units")
 _TIME_PARTS = ("date", "time", "datum", "zeit")
 
@@ -131,6 +140,17 @@ def says_time(name: str) -> bool:
 def says_quantity(name: str) -> bool:
     """Whether a column is called a quantity, in English or German."""
     return plain_name(name) in _QUANTITIES
+
+
+def _is_attribute(name: str) -> bool:
+    """Whether a name says what users or items are like, as 'user_zip_code' and 'itemPrice' do."""
+    for word in _NAME_WORD.findall(name.split(":")[0]):
+        attribute = word.lower()
+        for id_word in (*_ID_WORDS["user_id"], *_ID_WORDS["item_id"]):
+            attribute = attribute.removeprefix(id_word)
+        if attribute in _ATTRIBUTES:
+            return True
+    return False
 
 
 def says_item(name: str) -> bool:
@@ -345,7 +365,9 @@ def _place_by_part_of_name(
     first_place = None
     for place, values in columns.items():
         plain = plain_name(names[place])
-        if not _contains_word(plain, role) or _always_changes(values):
+        if not _contains_word(plain, role) or _is_attribute(names[place]):
+            continue
+        if _always_changes(values):
             continue
         if plain.endswith((*_ID_ENDINGS, *_ID_WORDS[role])):
             return place
@@ -415,7 +437,8 @@ def _candidates(
     candidates = {}
     for place, values in columns.items():
         is_amount = place > last_place_of_scale and _is_scale(values)
-        if not (is_amount or _is_of_other_role(role, names[place])):
+        is_of_other_role = _is_of_other_role(role, names[place])
+        if not (is_amount or is_of_other_role or _is_attribute(names[place])):
             candidates[place] = values
     return candidates
 

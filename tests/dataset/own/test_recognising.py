@@ -47,7 +47,7 @@ def named(layout):
         (",userId,movieId\n0,ann,x\n1,bob,y\n", ("userId", "movieId"), TWO),
         ("user,item\nann,x,\nbob,y,\n", ("user", "item"), TWO),  # a sign at the end of each row
         ("user,item\n1,ann,x\n2,bob,y\n", ("user", "item"), TWO),  # no name for the row's number
-        ("user;price\nann;3,5\nbob;4,5\n", ("user", "price"), [("ann", "3,5"), ("bob", "4,5")]),
+        ("user;model\nann;3,5\nbob;4,5\n", ("user", "model"), [("ann", "3,5"), ("bob", "4,5")]),
         (
             "user;text\nann;a, b, c\nbob;d, e, f\n",
             ("user", "text"),
@@ -348,6 +348,31 @@ def test_a_name_that_ends_as_those_of_ids_do_comes_before_others(read):
     rows = "".join(f"{n % 2},m{n % 3},k{n % 2},f{n % 4}\n" for n in range(12))
     layout, _ = read("user_age,user_hash,movie_genre,movie_no\n" + rows)
     assert named(layout) == {"user_id": "user_hash", "item_id": "movie_no"}
+
+
+@pytest.mark.parametrize(
+    "name", ["user_zip_code", "userAge", "customercity", "gender", "Member ZIP"]
+)
+def test_what_users_are_like_is_no_user(read, name):
+    rows = "".join(f"{n % 7},r{n % 5},i{n % 6}\n" for n in range(30))
+    layout, _ = read(f"{name},who,item_title\n{rows}")
+    assert named(layout) == {"user_id": "who", "item_id": "item_title"}
+    without_users = "".join(f"{n % 7},i{n % 6}\n" for n in range(30))
+    with pytest.raises(DatasetError, match=r"looks like a user; name the column \(--user COLUMN\)"):
+        read(f"{name},item\n{without_users}")
+
+
+@pytest.mark.parametrize("name", ["item_price", "productCategoryCode", "movie_year", "price"])
+def test_what_items_are_like_is_no_item(read, name):
+    rows = "".join(f"u{n % 7},k{n % 16},t{n % 13}\n" for n in range(60))
+    layout, _ = read(f"user,{name},what\n{rows}")
+    assert named(layout) == {"user_id": "user", "item_id": "what"}
+
+
+def test_a_number_of_members_and_a_title_are_ids(read):
+    rows = "".join(f"{n % 7},{n % 3},Film {n % 13}\n" for n in range(60))
+    layout, _ = read(f"Member_number,movie_genre,movie_title\n{rows}")
+    assert named(layout) == {"user_id": "Member_number", "item_id": "movie_title"}
 
 
 def test_an_amount_behind_items_is_no_user(read):
