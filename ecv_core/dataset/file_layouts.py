@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ecv_core.dataset.entries import SourceFile
 from ecv_core.dataset.layout import Form, Layout, Unreadable, rows_of_fields
@@ -28,7 +29,8 @@ def text_layout(stream: io.BufferedIOBase, file: SourceFile) -> Layout:
     if file.format == "json-lines":
         names = [str(column) for _, column in file.columns]
         return Layout(form=Form.JSON_LINES, names=tuple(names), roles=_named_roles(file, names))
-    fields = _first_fields(stream.read(1 << 16), file.separator)
+    layout = Layout(form=Form.DELIMITED, names=(), separator=file.separator)
+    fields = _first_fields(stream.read(1 << 16), layout)
     stream.seek(0)
     if file.names_columns:
         roles = _named_roles(file, fields)
@@ -36,13 +38,7 @@ def text_layout(stream: io.BufferedIOBase, file: SourceFile) -> Layout:
         # Without names, the entry tells the place of each role's column. The layout takes the
         # first row for names, of which only the number counts then.
         roles = tuple((role, int(place)) for role, place in file.columns)
-    return Layout(
-        form=Form.DELIMITED,
-        names=tuple(fields),
-        roles=roles,
-        separator=file.separator,
-        header=file.names_columns,
-    )
+    return replace(layout, names=tuple(fields), roles=roles, header=file.names_columns)
 
 
 def _named_roles(file: SourceFile, names: Sequence[str]) -> tuple[tuple[str, int], ...]:
@@ -66,12 +62,12 @@ def _named_roles(file: SourceFile, names: Sequence[str]) -> tuple[tuple[str, int
     return tuple(roles)
 
 
-def _first_fields(start: bytes, separator: str) -> list[str]:
+def _first_fields(start: bytes, layout: Layout) -> list[str]:
     """The fields of the first line of delimited text. Raises: Unreadable."""
     lines = start.decode("utf-8-sig", "replace").splitlines()
     if not lines:
         return []
     try:
-        return next(rows_of_fields(lines[:1], separator), [])
+        return next(rows_of_fields(lines[:1], layout), [])
     except csv.Error as error:
         raise Unreadable(f"the first line is not a row of delimited text ({error})") from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -24,6 +25,8 @@ ROLE_WORDS = {
     "target": "target",
 }
 """What a column is, in words."""
+SPACES = "  "
+"""Stands for one space or more, as between columns that are aligned."""
 SEPARATORS = {
     ",": "comma",
     ";": "semicolon",
@@ -31,9 +34,15 @@ SEPARATORS = {
     "|": "vertical bar",
     "::": "double colon",
     " ": "space",
+    SPACES: "spaces",
 }
 ONE_CHARACTER = "\x1f"
 """ASCII's unit separator; stands for a separator of two characters, which parsers cannot take."""
+_SPACES_AROUND_LINES = re.compile(rb"(?<![^\r\n]) +| +(?![^\r\n])")
+_SPACES_BETWEEN_FIELDS = re.compile(rb" +")
+_QUOTED_OR_SPACES = re.compile(rb'("[^"\r\n]*")| +')
+_ESCAPED_MARK = re.compile(rb'(?<!\\)((?:\\\\)*)\\"')
+"""A quotation mark behind a backslash that is not itself behind one."""
 ENCODINGS = {
     "utf-8": "UTF-8",
     "cp1252": "Windows-1252",
@@ -111,6 +120,8 @@ class Layout:
     """Whether the first line of delimited text names the columns."""
     quotes: bool = True
     """Whether a field may stand in quotation marks, which are then no part of it."""
+    escapes: bool = False
+    """Whether a quotation mark in such a field stands behind a backslash, and is not doubled."""
     words_are_missing: bool = False
     """Whether NULL, NA and the like are no ids, as in files of which nobody says what they hold."""
     above_zero: int | None = None
@@ -183,17 +194,47 @@ class Layout:
         raise UnknownName("column", column[:100], self.names[:20])
 
 
-def rows_of_fields(
-    lines: Sequence[str], separator: str, *, quotes: bool = True
-) -> Iterator[list[str]]:
+def rows_of_fields(lines: Sequence[str], layout: Layout) -> Iterator[list[str]]:
     """The fields of delimited text, row by row; what is iterated over raises csv.Error."""
+    separator = layout.separator
+    if is_rewritten(layout):
+        lines = [rewritten_lines(line.encode(), layout).decode() for line in lines]
     if len(separator) > 1:
-        lines = [line.replace(separator, ONE_CHARACTER) for line in lines]
         separator = ONE_CHARACTER
     quoting: Literal[0, 3] = csv.QUOTE_NONE
-    if quotes:
+    if layout.quotes:
         quoting = csv.QUOTE_MINIMAL
     return csv.reader(lines, delimiter=separator, quoting=quoting)
+
+
+def is_rewritten(layout: Layout) -> bool:
+    """Whether parsers cannot take the lines as they are."""
+    return len(layout.separator) > 1 or (layout.quotes and layout.escapes)
+
+
+def rewritten_lines(lines: bytes, layout: Layout) -> bytes:
+    """Whole lines as parsers take them: one character between fields, and marks doubled."""
+    lines = with_doubled_marks(lines, layout)
+    if layout.separator == SPACES:
+        lines = _SPACES_AROUND_LINES.sub(b"", lines)
+        if layout.quotes and b'"' in lines:
+            return _QUOTED_OR_SPACES.sub(_quoted_or_separator, lines)
+        return _SPACES_BETWEEN_FIELDS.sub(ONE_CHARACTER.encode(), lines)
+    if len(layout.separator) > 1:
+        lines = lines.replace(layout.separator.encode(), ONE_CHARACTER.encode())
+    return lines
+
+
+def with_doubled_marks(lines: bytes, layout: Layout) -> bytes:
+    """Lines in which two quotation marks stand for one within a text, and no backslash does."""
+    if layout.quotes and layout.escapes:
+        return _ESCAPED_MARK.sub(rb'\1""', lines)
+    return lines
+
+
+def _quoted_or_separator(match: re.Match[bytes]) -> bytes:
+    """A quoted text as it is, and one character for the spaces between fields."""
+    return match[1] or ONE_CHARACTER.encode()
 
 
 def in_order(roles: Mapping[str, int]) -> tuple[tuple[str, int], ...]:

@@ -16,7 +16,15 @@ import pyarrow.csv as pv
 import pyarrow.parquet as pq
 
 import ecv_core.untrusted.limits as limits
-from ecv_core.dataset.layout import ENCODINGS, ONE_CHARACTER, Form, Layout, Unreadable
+from ecv_core.dataset.layout import (
+    ENCODINGS,
+    ONE_CHARACTER,
+    Form,
+    Layout,
+    Unreadable,
+    is_rewritten,
+    rewritten_lines,
+)
 from ecv_core.dataset.losses import NO_OBJECT, SWALLOWED, WIDTH
 from ecv_core.dataset.plain import PlainFile, check_limits
 from ecv_core.dataset.swallowed import CountedLines, find_swallowed_rows
@@ -272,13 +280,13 @@ def _open_csv(
     stream: pa.NativeFile = pa.PythonFile(file, mode="r")
     separator = layout.separator
     encoding = layout.encoding
-    # Arrow's parser takes a separator of one character. A longer one is replaced in the bytes of
-    # the text, which are UTF-8 for this.
-    if len(separator) > 1:
+    # What Arrow's parser cannot take is replaced in the bytes of lines, which are UTF-8 for this.
+    if is_rewritten(layout):
         if encoding != "utf-8":
             stream = pa.transcoding_input_stream(stream, encoding, "utf-8")
             encoding = "utf-8"
-        stream = pa.TransformInputStream(stream, _SeparatorShortener(separator))
+        stream = pa.TransformInputStream(stream, _LineRewriter(layout))
+    if len(separator) > 1:
         separator = ONE_CHARACTER
     read_options = pv.ReadOptions(
         column_names=[str(place) for place in range(len(layout.names))],
@@ -303,24 +311,22 @@ def _open_csv(
     return pv.open_csv(stream, read_options, parse_options, convert_options)
 
 
-class _SeparatorShortener:
-    """Puts one character for a separator of two, in chunk after chunk of UTF-8."""
+class _LineRewriter:
+    """Rewrites whole lines, in chunk after chunk of UTF-8."""
 
-    def __init__(self, separator: str) -> None:
-        self._separator = separator.encode()
-        self._half_separator = b""
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+        self._begun_line = b""
 
     def __call__(self, chunk: pa.Buffer) -> bytes:
-        """The next chunk; the last one is empty."""
-        text = self._half_separator + chunk.to_pybytes()
-        text = text.replace(self._separator, ONE_CHARACTER.encode())
-        self._half_separator = b""
-        if chunk.size and text.endswith(self._separator[:1]):
-            # Half a separator at the end is kept for the next chunk, which may begin with the other
-            # half. The last chunk is empty.
-            self._half_separator = self._separator[:1]
-            text = text[:-1]
-        return text
+        """The next lines; the last chunk is empty."""
+        text = self._begun_line + chunk.to_pybytes()
+        end_of_lines = len(text)
+        if chunk.size and len(text) <= limits.LONGEST_LINE:
+            # The line that goes on in the next chunk is kept for it.
+            end_of_lines = max(text.rfind(b"\n"), text.rfind(b"\r")) + 1
+        self._begun_line = text[end_of_lines:]
+        return rewritten_lines(text[:end_of_lines], self._layout)
 
 
 def _csv_reason(message: str, layout: Layout) -> str:

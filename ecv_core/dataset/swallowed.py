@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ecv_core.dataset.layout import Layout
+from ecv_core.dataset.layout import Layout, with_doubled_marks
 
 _QUOTED = re.compile('"[^"]*"')
 _LINE_FEED = 10
@@ -85,7 +85,8 @@ def find_swallowed_rows(file: io.BufferedIOBase, layout: Layout) -> Iterator[str
     lines_of_field = []
     is_field_open = False
     lines = _text(file, layout)
-    for line in lines:
+    for written_line in lines:
+        line = with_doubled_marks(written_line.encode(), layout).decode()
         if is_field_open:
             closing_mark = _find_closing_mark(line)
             if closing_mark is None:

@@ -24,6 +24,7 @@ from ecv_core.dataset.layout import (
     OPTIONS,
     ROLE_WORDS,
     SEPARATORS,
+    SPACES,
     UNIT_TEXTS,
     Form,
     Layout,
@@ -156,7 +157,7 @@ def _one_column_sentence(lines: Sequence[str]) -> str:
         return _lists_sentence("a line")
     return (
         "it has one column, but user and item need two; if its columns are separated by anything "
-        "but , ; tab | :: or one space, save it with one of these"
+        "but , ; tab | :: or spaces, save it with one of these"
     )
 
 
@@ -323,10 +324,11 @@ def _recognise_delimited(text: str, encoding: str) -> Recognised:
         skip += 1
         lines = _first_filled_lines(text, skip)
     if separator not in SEPARATORS:
-        separator = _likeliest_separator(lines)
+        separator = _likeliest_separator(_lines_of_table(lines))
     layout = Layout(
         form=Form.DELIMITED, names=(), encoding=encoding, separator=separator, skip=skip
     )
+    layout = replace(layout, escapes=_has_escapes(text, separator))
     # Quotation marks are settled first, then lines above the table, then names: each step needs
     # what was settled before.
     layout = replace(layout, quotes=_has_quotes(lines, layout))
@@ -337,10 +339,19 @@ def _recognise_delimited(text: str, encoding: str) -> Recognised:
         layout = replace(layout, skip=_place_of_filled_line(text, skip, title_count))
     layout = replace(layout, header=_has_header(rows[title_count:]))
     recognised = _recognise_columns(text, layout)
-    if not title_count:
-        return recognised
-    note = _note_of_titles(title_count, lines[0])
-    return replace(recognised, notes=(note, *recognised.notes))
+    notes = recognised.notes
+    if layout.quotes and layout.escapes:
+        notes = ('A quotation mark behind a backslash, \\", is read as a part of its text.', *notes)
+    if title_count:
+        notes = (_note_of_titles(title_count, lines[0]), *notes)
+    return replace(recognised, notes=notes)
+
+
+def _lines_of_table(lines: Sequence[str]) -> Sequence[str]:
+    """The lines without comments of a sparse matrix, which may be more than its entries."""
+    if not lines[0].startswith(_MATRIX_MARKET):
+        return lines
+    return [line for line in lines if not line.startswith(_COMMENTS)] or lines
 
 
 def _lines_of(text: str) -> Iterator[str]:
@@ -362,6 +373,19 @@ def _note_of_titles(count: int, first_line: str) -> str:
     if count > 1:
         noun = f"{count} lines are"
     return f"The first {noun} no part of the table: {first_line.strip()[:LONGEST_NAME]}."
+
+
+def _has_escapes(text: str, separator: str) -> bool:
+    """Whether a backslash stands before quotation marks within quoted fields, as Spark writes them.
+
+    A field may end in a backslash, so that a mark between it and a separator tells nothing.
+    """
+    if '\\"' not in text:
+        return False
+    between = re.escape(separator)
+    begin = rf'(?:^|{between})"(?:[^"\\]|\\[^"]|"")*'
+    mark = rf'\\"(?!{between}|["\r\n]|\Z)'
+    return re.search(begin + mark, text, re.MULTILINE) is not None
 
 
 def _has_quotes(lines: Sequence[str], layout: Layout) -> bool:
@@ -482,9 +506,15 @@ def _count_titles_of_full_width(table: Sequence[Sequence[str]]) -> int:
     count = 0
     while count < len(table) - 1 and _may_be_title(table[count]):
         count += 1
-    if _is_named(table[count:]):
+    if _is_named(table[count:]) or _are_comments_with_numbers(table, count):
         return count
     return 0
+
+
+def _are_comments_with_numbers(table: Sequence[Sequence[str]], count: int) -> bool:
+    """Whether the first rows, and no others, are comments, the first with numbers: no names."""
+    are_comments = all(map(_is_comment, table[:count])) and not _is_comment(table[count])
+    return count > 0 and are_comments and any(map(is_number, table[0]))
 
 
 def _is_named(table: Sequence[Sequence[str]]) -> bool:
@@ -517,6 +547,9 @@ def _can_be_names(fields: Sequence[str], width: int) -> bool:
     """Whether a line of another width than the rows can name their columns."""
     if _is_comment(fields):
         return False
+    if len(fields) < width and sum(map(is_role_name, fields)) > 1:
+        # Texts that have the separator in them make rows of more fields.
+        return True
     return len(fields) > 1 and abs(len(fields) - width) == 1
 
 
@@ -588,27 +621,34 @@ def _recognise_columns(text: str, layout: Layout) -> Recognised:
     width = _usual_width(body).width
     check_limits(columns=width)
     fitting_rows = [tuple(row) for row in body if len(row) == width]
-    _check_names_fit(header, fitting_rows)
+    _check_names_fit(header, fitting_rows, layout.separator)
     names = _column_names(header, fitting_rows)
     return with_guesses(replace(layout, names=names), fitting_rows[:SAMPLE])
 
 
-def _check_names_fit(header: Sequence[str], rows: Sequence[Row]) -> None:
+def _check_names_fit(header: Sequence[str], rows: Sequence[Row], separator: str) -> None:
     """Refuse rows that have more fields than columns have names. Raises: Unreadable.
 
     One more is right where R wrote the table, whose names of rows all differ, and any number where
-    every row ends with a separator.
+    every row ends with a separator. Between aligned columns, rows with fewer may lack any of them.
     """
     width = len(rows[0])
-    if not header or len(header) >= width or _end_with_separator(rows):
+    if not header or _end_with_separator(rows):
         return
     row_names = {row[0] for row in rows}
     if len(header) == width - 1 and len(row_names) == len(rows):
         return
-    raise Unreadable(
-        f"its first line names {len(header)} columns, but its rows have {width} fields; put "
-        "texts that have the separator in them between quotation marks, and double those within"
-    )
+    numbers = f"its first line names {len(header)} columns, but its rows have {width} fields; "
+    if separator == SPACES and len(header) != width:
+        raise Unreadable(
+            f"{numbers}save it with tabs or commas between the columns, so that texts may have "
+            "spaces and values may be missing"
+        )
+    if len(header) < width:
+        raise Unreadable(
+            f"{numbers}put texts that have the separator in them between quotation marks, and "
+            "double those within"
+        )
 
 
 def _end_with_separator(rows: Sequence[Row]) -> bool:
@@ -643,10 +683,17 @@ def _likeliest_separator(lines: Sequence[str]) -> str:
     qualities = {separator: _separator_quality(separator, lines) for separator in SEPARATORS}
     # A space stands in texts as well, so it is one only where no other character fits.
     quality_of_space = qualities.pop(" ")
+    quality_of_spaces = qualities.pop(SPACES)
     # The best separator fits. Where several fit, it also cuts the first line, and where several do
     # so, it gives the most columns.
     best_separator, best_quality = max(qualities.items(), key=itemgetter(1))
-    if quality_of_space.fits and not best_quality.fits:
+    if best_quality.fits:
+        return best_separator
+    are_aligned = any(SPACES in line.strip() for line in lines)
+    agree_better = quality_of_spaces.row_count >= quality_of_space.row_count
+    if quality_of_spaces.fits and are_aligned and agree_better:
+        return SPACES
+    if quality_of_space.fits:
         return " "
     return best_separator
 
@@ -659,31 +706,37 @@ class _Quality(NamedTuple):
     cuts_first_line: bool
     width: int
     """That number of fields; 0 where it does not fit."""
+    row_count: int
+    """How many of all lines have as many."""
 
 
 def _separator_quality(separator: str, lines: Sequence[str]) -> _Quality:
     """How well a separator cuts lines; with quoted fields where they are closed."""
-    layout = Layout(form=Form.DELIMITED, names=(), separator=separator)
+    escapes = _has_escapes("".join(lines), separator)
+    layout = Layout(form=Form.DELIMITED, names=(), separator=separator, escapes=escapes)
     rows = _split_into_fields(lines, layout)
     if not rows:
         rows = _split_into_fields(lines, replace(layout, quotes=False))
     if not rows:
-        return _Quality(fits=False, cuts_first_line=False, width=0)
+        return _Quality(fits=False, cuts_first_line=False, width=0, row_count=0)
     body = rows[1:] or rows
     usual = _usual_width(body)
     # A title above the table, or a text with the sign in it, may make some lines another width.
     fits = usual.width > 1 and usual.row_count >= 0.8 * len(body)
-    width = 0
-    if fits:
-        width = usual.width
-    return _Quality(fits=fits, cuts_first_line=len(rows[0]) > 1, width=width)
+    cuts_first_line = len(rows[0]) > 1
+    if not fits:
+        return _Quality(fits=False, cuts_first_line=cuts_first_line, width=0, row_count=0)
+    row_count = sum(len(row) == usual.width for row in rows)
+    return _Quality(
+        fits=True, cuts_first_line=cuts_first_line, width=usual.width, row_count=row_count
+    )
 
 
 def _split_into_fields(lines: Sequence[str], layout: Layout) -> list[list[str]] | None:
     """Rows of fields; None where a quotation mark is not closed, or a field is endless."""
     rows = []
     try:
-        for row in rows_of_fields(lines, layout.separator, quotes=layout.quotes):
+        for row in rows_of_fields(lines, layout):
             # A field that has more than half of the sampled lines in it begins with a quotation
             # mark that nobody closed.
             if any(field.count("\n") > SAMPLE // 2 for field in row):

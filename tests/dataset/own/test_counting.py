@@ -124,8 +124,11 @@ def test_of_a_repeated_pair_the_earliest_is_kept_whatever_the_order(read):
     assert reading.unused == {REPEATED: 3}
 
 
-def test_a_separator_of_two_signs_is_one_wherever_the_file_is_cut_into_pieces(read):
-    lines = [f"{number}::{number % 7}::3" for number in range(300_000)]  # some pieces of a MB
+@pytest.mark.parametrize("separator", ["::", "   "])
+def test_a_separator_of_many_signs_is_one_wherever_the_file_is_cut_into_pieces(read, separator):
+    lines = []
+    for number in range(300_000):  # some pieces of a MB
+        lines.append(f"{separator.strip(':')}{number}{separator}{number % 7}{separator}3")
     _, reading = read("\n".join(lines) + "\n", name="ratings.dat")
     assert (reading.rows, len(reading.interactions), reading.unused) == (300_000, 300_000, {})
 
@@ -328,6 +331,34 @@ def test_a_text_with_line_breaks_swallows_no_rows(read):
 
 
 SALES = "user,item,quantity\nann,x,2\nann,y,-1\nbob,x,0\nbob,y,1\n"
+
+
+@pytest.mark.parametrize("separator", [",", "::"])
+@pytest.mark.parametrize(
+    ("written", "item"),
+    [
+        (r'"The \"Best\", {}"', 'The "Best", {}'),  # as Spark and MySQL write it
+        (r'"{} \"Best\""', '{} "Best"'),
+        (r'"C:\{}\"', r"C:\{}" + "\\"),  # the backslash at its end is its own
+        (r'"a ""b\"" {}"', r'a "b\" {}'),  # doubled marks, the second behind a backslash
+        (r"12\" {}", r"12\" {}"),  # not in quotation marks
+    ],
+)
+def test_quotation_marks_behind_backslashes_are_a_part_of_a_quoted_text(
+    read, separator, written, item
+):
+    lines = [separator.join([f"u{n % 3}", written.format(n), "5"]) for n in range(20)]
+    _, reading = read("\n".join(lines))
+    assert [row[1] for row in rows_of(reading)] == [item.format(n) for n in range(20)]
+    assert reading.unused == {}
+
+
+def test_a_text_with_marks_behind_backslashes_and_line_breaks_swallows_no_rows(read):
+    text = r'"he said \"hi\"' + "\n" + r"\"oh, well\" said she" + "\n" + r'\""'
+    lines = [f"u{n},i{n},{text}" for n in range(20)]
+    _, reading = read("user,item,text\n" + "\n".join(lines))
+    assert rows_of(reading)[19] == ("u19", "i19")
+    assert (reading.rows, reading.unused) == (20, {})
 
 
 def test_returns_are_left_out_where_the_owner_says_so(tmp_path):

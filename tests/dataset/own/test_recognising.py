@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from ecv_core.dataset.layout import Form, TimeUnit
-from ecv_core.dataset.losses import REPEATED
+from ecv_core.dataset.losses import REPEATED, WIDTH
 from ecv_core.dataset.own import recognise_with_corrections
 from ecv_core.dataset.own.recognise import first_rows_sentences, recognise
 from ecv_core.dataset.own.roles import guess_roles, guess_unit, plain_name
@@ -452,6 +452,75 @@ def test_the_sizes_of_a_sparse_matrix_are_no_row(read, value):
     _, reading = read(text)
     assert reading.rows == 20
     assert rows_of(reading)[0][:2] == ("1", "1")
+
+
+@pytest.mark.parametrize(
+    ("lines", "row"),
+    [
+        ("integer general\n% one entry\n%\n3 4 1\n2 3 5", ("2", "3", 5.0)),
+        ("pattern general\n3 4 1\n2 3", ("2", "3")),
+        ("real general\n  3   4  1\n  2  13  5.0", ("2", "13", 5.0)),
+    ],
+)
+def test_a_sparse_matrix_of_one_entry_is_a_row(read, lines, row):
+    _, reading = read(f"%%MatrixMarket matrix coordinate {lines}\n")
+    assert rows_of(reading) == [row]
+
+
+def test_a_comment_with_numbers_names_no_columns(read):
+    rows = "".join(f"{n % 7 + 1} {n % 11} {n % 5} 15149847{n}\n" for n in range(10, 40))
+    layout, reading = read(f"% bip weighted\n% 30 7 40\n{rows}")  # as KONECT writes it
+    assert [role for role, _ in layout.roles] == ["user_id", "item_id", "rating", "timestamp"]
+    assert rows_of(reading)[0] == ("4", "10", 0.0, 1514984710)
+
+
+ALIGNED_ROWS = [("ann", "i7", 3.0), ("bo", "i12", 4.5), ("christine", "i7", 1.0)]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("form", ["{:<10} {:<5} {}", "{:>10} {:>5} {:>7}  ", "{}   {}  {}"])
+@pytest.mark.parametrize("names", [("user", "item", "rating"), ()])
+def test_columns_that_are_aligned_by_spaces_are_read(read, form, end, names):
+    lines = [form.format(*row) for row in ALIGNED_ROWS]
+    if names:
+        lines.insert(0, form.format(*names))
+    layout, reading = read(end.join(lines))
+    assert layout.header is bool(names)
+    assert rows_of(reading) == ALIGNED_ROWS
+
+
+def test_a_quoted_text_between_aligned_columns_keeps_its_spaces(read):
+    rows = "".join(f'"u{n % 3}"    "The  Film {n:<3}"   {n % 5}\n' for n in range(12))
+    _, reading = read(f"user   title   rating\n{rows}")
+    assert rows_of(reading)[11] == ("u2", "The  Film 11 ", 1.0)
+
+
+def test_numbers_of_rows_before_aligned_columns_have_no_name(read):
+    lines = ["   user item rating"]  # as pandas and R print a table
+    for number, row in enumerate(ALIGNED_ROWS, start=9):
+        lines.append(f"{number:<2} {row[0]:>9} {row[1]:>4} {row[2]:>6}")
+    _, reading = read("\n".join(lines))
+    assert rows_of(reading) == ALIGNED_ROWS
+
+
+def test_a_row_without_a_value_between_aligned_columns_is_lost(read):
+    lines = [f"u{n % 5:<5} i{n:<7} {n % 4}\n" for n in range(20)]
+    lines[7] = "u2     i7\n"
+    _, reading = read("".join(lines))
+    assert reading.unused == {WIDTH: 1}
+    assert len(reading.interactions) == 19
+
+
+@pytest.mark.parametrize(
+    ("row", "count"),
+    [("u{0}  i{1}              1514984709", 3), ("u{0}  The Film {1}  5  1514984709", 6)],
+)
+def test_aligned_columns_with_values_missing_or_in_pieces_are_refused(read, row, count):
+    rows = "".join(row.format(n % 3, n) + "\n" for n in range(12))
+    with pytest.raises(
+        DatasetError, match=f"4 columns, but its rows have {count} .* tabs or commas"
+    ):
+        read("user   title   rating   time\n" + rows)
 
 
 @pytest.mark.parametrize(
