@@ -6,7 +6,6 @@ import contextlib
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -18,6 +17,7 @@ import psutil
 from ecv_core.records.errors import InputError
 from ecv_core.store.plans import SELECTION, STUDY, forget_plan, stored_plans
 from ecv_core.store.store import open_store
+from tests.ports import unused_port
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -61,9 +61,7 @@ class Dashboard:
             "ECV_DATA_DIR": str(data_dir),
             **settings,
         }
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+        self.port = unused_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.process: subprocess.Popen[bytes] | None = None
         self._read = 0  # lines of the log that were looked through

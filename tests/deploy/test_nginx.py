@@ -20,6 +20,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.ports import unused_port
+
 ROOT = Path(__file__).resolve().parents[2]
 NGINX, OPENSSL = shutil.which("nginx"), shutil.which("openssl")
 NAME = "e-fold.example.org"
@@ -29,14 +31,8 @@ pytestmark = [
 ]
 
 
-def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
-
-
 def wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 240
     while time.monotonic() < deadline:
         assert process.poll() is None, "it ended before it listened"
         try:
@@ -78,8 +74,8 @@ def served(
         settings: of the dashboard's environment.
     """
     folder.chmod(0o755)
-    ports = {"listen 443 ssl": free_port(), "listen 80": free_port()}
-    behind = free_port()
+    ports = {"listen 443 ssl": unused_port(), "listen 80": unused_port()}
+    behind = unused_port()
     certificate, key = folder / "e-fold.pem", folder / "e-fold.key"
     subprocess.run(
         shlex.split(

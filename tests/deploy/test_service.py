@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.deploy.test_nginx import ROOT, free_port, service_command
+from tests.deploy.test_nginx import ROOT, service_command
+from tests.ports import unused_port
 
 UNIT = (ROOT / "deploy" / "e-fold.service").read_text("utf-8")
 
@@ -46,7 +47,7 @@ def test_what_the_unit_starts_says_that_it_is_ready_and_lives(tmp_path: Path) ->
         systemd.bind(str(tmp_path / "notify"))
         systemd.settimeout(120)
         dashboard = subprocess.Popen(
-            [*service_command(), "--server.port", str(free_port())],
+            [*service_command(), "--server.port", str(unused_port())],
             cwd=ROOT,
             env=os.environ
             | {
@@ -71,7 +72,7 @@ def test_what_the_unit_starts_says_that_it_is_ready_and_lives(tmp_path: Path) ->
 )
 def test_a_setting_that_means_nothing_ends_the_start_in_a_sentence(name: str, value: str) -> None:
     ended = subprocess.run(
-        [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(free_port())],
+        [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(unused_port())],
         cwd=ROOT,
         env=os.environ | {name: value},
         capture_output=True,

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import psutil
 
+from tests.ports import unused_port
+
 PROGRAMS = ("slurmctld", "slurmd", "sbatch", "munged")
 PACKAGES = ("slurmctld", "slurmd", "slurm-client", "munge")
 """Of Debian."""
@@ -47,9 +49,7 @@ class Slurm:
         key.write_bytes(secrets.token_bytes(1024))
         key.chmod(0o600)
         self.surroundings = os.environ | {"SLURM_CONF": str(folder / "slurm.conf")}
-        with socket.socket() as one:
-            one.bind(("127.0.0.1", 0))
-            port = one.getsockname()[1]
+        port = unused_port(in_a_row=1 + nodes)
         (folder / "slurm.conf").write_text(self._configuration(port))
         self._call(
             "munged",
@@ -63,16 +63,20 @@ class Slurm:
         self._call("slurmctld")
         for number in range(1, nodes + 1):
             self.start_node(f"n{number}")
-        while self._said("sinfo", "-h", "-t", "idle", "-o", "%D") != str(nodes):
-            time.sleep(0.1)
+        self.wait_until_idle()
 
     def start_node(self, name: str) -> None:
         """A slurmd."""
         self._call("slurmd", "-N", name)
 
-    def jobs(self) -> list[str]:
+    def wait_until_idle(self) -> None:
+        """Until every node is there and has nothing to do."""
+        while self._said("sinfo", "-h", "-t", "idle", "-o", "%D") != str(self._nodes):
+            time.sleep(0.1)
+
+    def jobs(self, states: str = "pending,running,completing") -> list[str]:
         """What runs or waits."""
-        return self._said("squeue", "-h", "-o", "%i").split()
+        return self._said("squeue", "-h", "-o", "%i", "-t", states).split()
 
     def cancel_all(self) -> None:
         """Every job."""

@@ -7,7 +7,6 @@ import pickle
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -51,6 +50,7 @@ from tests.jobs.node_folds import (
     raises_a_stranger,
     waits_for_go,
 )
+from tests.ports import unused_port
 
 pytest.importorskip("distributed", reason="Dask is not installed")
 import dask
@@ -221,29 +221,21 @@ def test_a_result_of_a_node_that_nobody_can_read_is_tried_three_times(
 
 
 @pytest.fixture
-def scheduler(tmp_path: Path, unused_port: int) -> Iterator[Scheduler]:
-    one = Scheduler(tmp_path, unused_port)
+def scheduler(tmp_path: Path) -> Iterator[Scheduler]:
+    one = Scheduler(tmp_path)
     yield one
     one.end()
-
-
-@pytest.fixture
-def unused_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
 
 
 class Scheduler:
     """dask scheduler and dask worker, as a site starts them."""
 
-    def __init__(
-        self, folder: Path, port: int, host: str = "127.0.0.1", inside: Sequence[str] = ()
-    ) -> None:
-        self._folder, self._port, self._host = folder, port, host
+    def __init__(self, folder: Path, host: str = "127.0.0.1", inside: Sequence[str] = ()) -> None:
+        self._folder, self._host = folder, host
+        self._port = unused_port()
         self.inside = inside
         """Begins each command, as of `Network.inside`."""
-        self.address = f"tcp://{host}:{port}"
+        self.address = f"tcp://{host}:{self._port}"
         self.started: list[subprocess.Popen[bytes]] = []
         self.start_scheduler()
 
@@ -534,9 +526,9 @@ GIVES_UP = 12.0
 
 @pytest.mark.slow
 def test_a_node_that_is_cut_off_loses_the_fold_that_it_computes_and_no_other(
-    store: Store, on, tmp_path: Path, unused_port: int, marks: Path, network: Network, gives_up
+    store: Store, on, tmp_path: Path, marks: Path, network: Network, gives_up
 ) -> None:
-    scheduler = Scheduler(tmp_path, unused_port, HERE)
+    scheduler = Scheduler(tmp_path, HERE)
     try:
         scheduler.inside = network.inside
         far = scheduler.worker()
@@ -569,9 +561,9 @@ def test_a_node_that_is_cut_off_loses_the_fold_that_it_computes_and_no_other(
 
 @pytest.mark.slow
 def test_a_coordinator_that_is_cut_off_from_its_scheduler_goes_on_when_it_is_back(
-    store: Store, on, tmp_path: Path, unused_port: int, marks: Path, network: Network, gives_up
+    store: Store, on, tmp_path: Path, marks: Path, network: Network, gives_up
 ) -> None:
-    scheduler = Scheduler(tmp_path, unused_port, THERE, network.inside)
+    scheduler = Scheduler(tmp_path, THERE, network.inside)
     try:
         scheduler.worker()
         executor = on(scheduler.address, compute=waits_for_go)

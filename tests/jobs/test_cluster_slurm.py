@@ -197,8 +197,12 @@ def test_a_cancel_gives_the_nodes_back(slurm: Slurm, site: Path, store: Store) -
 def test_who_waits_for_a_node_says_so_and_a_cancel_takes_the_job_out_of_the_queue(
     slurm: Slurm, site: Path, store: Store
 ) -> None:
+    # Each node has to be held: SLURM gives one that is left to a job that came later.
+    slurm.wait_until_idle()
     hold = ["sbatch", "--exclusive", "-N3", "--output=/dev/null", "--wrap", "sleep 600"]
     subprocess.run(hold, env=slurm.surroundings, check=True, capture_output=True)
+    while not slurm.jobs("running"):
+        time.sleep(0.1)
     told: list[str] = []
 
     def heard(phase: str, step: int, steps: int, /, *, curve: Sequence[float] = ()) -> None:
