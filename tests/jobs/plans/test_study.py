@@ -1,9 +1,9 @@
 """A study: its cells are recorded once, whole, and go on where they were cut off."""
 
 import json
-import multiprocessing
-import os
 import signal
+import subprocess
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -33,6 +33,8 @@ from ecv_core.store.recorded import (
 )
 from ecv_core.store.store import Store, open_store
 from tests.fake_folds import computing, fold_result, users_result
+
+ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture
@@ -127,21 +129,25 @@ def test_an_unknown_name_is_refused_before_anything_runs(store: Store) -> None:
     assert store.runs() == []
 
 
-def killed_in_its_fourth_fold(url: str, folder: Path) -> None:
-    def killed(spec: RunSpec, index: int) -> FoldResult:
-        if index == 3:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return fold(spec, index)
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from ecv_core.store.store import open_store
+from tests.jobs.plans.test_study import compute, fold, two_cells
 
-    compute(open_store(url), two_cells(folder), killed)
+def killed_in_its_fourth_fold(spec, index):
+    if index == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return fold(spec, index)
+
+compute(open_store(), two_cells(Path(sys.argv[1])), killed_in_its_fourth_fold)
+"""
 
 
 def test_after_a_kill_it_goes_on_at_the_next_missing_fold(store: Store, tmp_path: Path) -> None:
-    fork = multiprocessing.get_context("fork")
-    program = fork.Process(target=killed_in_its_fourth_fold, args=(store.url, tmp_path))
-    program.start()
-    program.join(60)
-    assert program.exitcode == -signal.SIGKILL
+    # Not a fork, which may wait for ever for what a thread of another test held at that moment.
+    program = subprocess.run([sys.executable, "-c", KILLED, tmp_path], cwd=ROOT, check=False)
+    assert program.returncode == -signal.SIGKILL
     (cut_off,) = store.runs()
     assert (cut_off.state, len(cut_off.folds)) == (RunState.RUNNING, 3)
 
