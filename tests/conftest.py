@@ -7,7 +7,7 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from tests.databases import each_database, postgres, store, tables_by_script  # noqa: F401  for all
 
@@ -21,8 +21,15 @@ os.environ.setdefault(
     "ECV_DATA_PATH", os.pathsep.join(map(str, filter(Path.is_dir, WITH_DATASETS)))
 )
 
-# A busy machine is no failure: examples are not timed.
-settings.register_profile("patient", deadline=None)
+# A busy machine is no failure: examples are not timed. They are the same in each run, so that a
+# change fails by what it changes; --hypothesis-profile=search looks for others.
+settings.register_profile(
+    "patient",
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile("search", settings.get_profile("patient"), derandomize=False)
 settings.load_profile("patient")
 
 
