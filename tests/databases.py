@@ -77,7 +77,7 @@ class PostgresServer:
         """End it; what is in it comes back with `start`."""
         self._engine.dispose()
         self._process.send_signal(signal.SIGINT)  # fast: waits for no client, as SIGTERM does
-        self._process.wait(30)
+        self._process.wait(120)
 
     def run(self, program: str, *words: str) -> bytes:
         """What one of PostgreSQL's own programs prints, such as pg_dump, on this server."""
