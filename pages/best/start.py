@@ -36,11 +36,12 @@ from pages.run.settings import (
     pick_parameters_of_algorithms,
     set_usual_metric_and_split,
 )
+from pages.shared.base.rows import row_container
 from pages.shared.live.person import run_actions, why_not
 from pages.shared.live.runs import ChoosableRun, folds_done
 from pages.shared.live.state import KEPT_IN_ADDRESS, errors_as_sentences, escaped, run_list
 from pages.shared.widgets.choices import pick_one, switch
-from pages.shared.widgets.dataset_picker import pick_dataset
+from pages.shared.widgets.dataset_picker import not_ready, pick_dataset
 from pages.shared.widgets.place import pick_where_to_compute
 from pages.shared.widgets.words import choice_label
 
@@ -50,8 +51,8 @@ class PickedContenders(NamedTuple):
 
     named_specs: NamedSpecs
     """What each is called, and its spec."""
-    ready: bool = True
-    """Whether their dataset is there, so that they can start."""
+    missing_sentence: str = ""
+    """Says what has to be done before they can start; empty where nothing has."""
 
 
 MOST_CONFIGURATIONS = 64
@@ -102,11 +103,10 @@ def _pick_from_space() -> PickedContenders:
     if picked_space != _NO_SPACE:
         declared_space = picked_space
     elif not values_of_parameter:
-        st.caption("Enter values of your own, or pick a declared space.")
-        return PickedContenders([], ready=False)
+        return PickedContenders([], "Enter values of your own, or pick a declared space.")
     space = space_of(algorithm, declared_space, values_of_parameter)
     if not ready:
-        return PickedContenders([], ready=False)
+        return PickedContenders([], not_ready(entry))
     spec = make_spec(
         dataset=entry.id, algorithm=algorithm.id, rule=NEVER_STOPS, **settings_of_folds
     )
@@ -204,16 +204,22 @@ def _draw_form(question: Question) -> None:
     source = switch("Contenders from", list(_PICKERS), "contenders_from")
     pick_contenders = _PICKERS[source]
     contenders = pick_contenders()
-    if contenders.ready:
+    missing_sentence = contenders.missing_sentence
+    if not missing_sentence and len(contenders.named_specs) < 2:
+        missing_sentence = "Pick at least two contenders first."
+    if not missing_sentence:
         show_expected_cost([spec for _, spec in contenders.named_specs], as_contenders=True)
     compute_on = pick_where_to_compute()
-    if st.button(
-        "Start the selection",
-        type="primary",
-        icon=":material/play_arrow:",
-        key="begin",
-        disabled=not (contenders.ready and contenders.named_specs),
-    ):
+    with row_container():
+        pressed = st.button(
+            "Start the selection",
+            type="primary",
+            icon=":material/play_arrow:",
+            key="begin",
+            disabled=bool(missing_sentence),
+        )
+        st.markdown(missing_sentence)
+    if pressed:
         open_selection(begin_selection(contenders.named_specs, question, compute_on))
         # The key of the box holds this number: the next drawing has a new box, which is closed.
         st.session_state[_STARTED] = st.session_state.get(_STARTED, 0) + 1
@@ -290,7 +296,9 @@ def _pick_algorithms() -> PickedContenders:
         if ready:
             check_needs(spec)
         contenders.append((contender_name(spec), spec))
-    return PickedContenders(contenders, ready=ready)
+    if not ready:
+        return PickedContenders(contenders, not_ready(entry))
+    return PickedContenders(contenders)
 
 
 def _pick_runs() -> PickedContenders:

@@ -115,12 +115,10 @@ def _warn_of_non_numbers(key: str, parse: Callable[[str], object]) -> None:
 def start_form() -> None:
     """Draw the form; on Start, queue the runs and open them."""
     translate_address_of_form()
-    # The button and what a run will take stand above the settings, but follow from them. So their
-    # containers are made first and filled last.
+    # What to do, the button and what a run will take stand above the settings, but follow from
+    # them. So their containers are made first and filled last.
     with st.container(key="start-room"):
-        # Without any run it is asked whether this person may start something at all.
-        if run_actions().start_refusal([]) is None:
-            st.markdown("Press **Start**, or change anything below first.")
+        way_place = st.container()
         start_place = row_container()
         expectation_place = st.container()
     left_column, right_column = st.columns(2, gap="medium")
@@ -134,8 +132,20 @@ def start_form() -> None:
         specs = _specs(data, picked_stop)
     except EcvError as error:
         error_in_settings = error
+    refusal = run_actions().start_refusal(specs)
+    can_start = bool(specs) and data.ready and refusal is None
+    with way_place:
+        st.markdown(_way_to_start(data, specs, error_in_settings, refusal))
     with start_place:
-        pressed = _draw_start_button(data, specs, error_in_settings)
+        pressed = st.button(
+            "Start",
+            type="primary",
+            icon=":material/play_arrow:",
+            key="start",
+            disabled=not can_start,
+        )
+        if can_start:
+            st.markdown(_summary(specs))
     with expectation_place:
         # Below the settings, nobody would see it who does not scroll.
         if error_in_settings:
@@ -274,27 +284,19 @@ def _rule_params_for(algorithm: str, stop: Mapping[str, Any]) -> dict[str, Any]:
     return params
 
 
-def _draw_start_button(
-    data: _PickedData, specs: list[RunSpec], error_in_settings: EcvError | None
-) -> bool:
-    """Whether it is pressed; beside it, what would start, or why nothing can."""
-    refusal = run_actions().start_refusal(specs)
-    pressed = st.button(
-        "Start",
-        type="primary",
-        icon=":material/play_arrow:",
-        key="start",
-        disabled=not (specs and data.ready) or refusal is not None,
-    )
+def _way_to_start(
+    data: _PickedData, specs: list[RunSpec], error_in_settings: EcvError | None, refusal: str | None
+) -> str:
+    """What to do, as Markdown: press Start, or what has to be done before that."""
     if refusal:
-        st.markdown(f":material/lock: {sentence(EcvError(refusal))}")
-    elif not data.ready:
-        st.markdown(not_ready(data.entry))
-    elif specs:
-        st.markdown(_summary(specs))
-    elif not error_in_settings:
-        st.markdown("Pick at least one algorithm.")
-    return pressed
+        return f":material/lock: {sentence(EcvError(refusal))}"
+    if not data.ready:
+        return not_ready(data.entry)
+    if error_in_settings:
+        return "Change the settings first, as the sentence below Start says."
+    if not specs:
+        return "Pick at least one algorithm first."
+    return "Press **Start**, or change anything below first."
 
 
 def _summary(specs: list[RunSpec]) -> str:

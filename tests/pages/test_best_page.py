@@ -313,6 +313,15 @@ def test_runs_that_are_there_become_contenders_and_are_not_run_again(
     assert len(store.runs()) == 3  # nothing was queued
 
 
+def test_it_is_said_what_a_selection_lacks_before_it_can_start(app: AppTest) -> None:
+    open_best(app)
+    app.session_state["best-start-0"] = True
+    app.session_state["contenders_from"] = "existing runs"
+    app.run()
+    assert app.button(key="begin").disabled
+    assert "Pick at least two contenders first." in texts(app)
+
+
 def test_runs_that_share_no_folds_are_refused(
     app: AppTest, begun: Callable[[int], str], store: Store
 ) -> None:

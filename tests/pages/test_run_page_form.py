@@ -54,7 +54,29 @@ def test_without_an_algorithm_nothing_can_start(app):
     app.run()
     app.pills(key="algorithm").set_value([]).run()
     assert button(app, "Start").disabled
-    assert any("at least one algorithm" in one.value for one in app.markdown)
+    assert any("at least one algorithm first" in one.value for one in app.markdown)
+    assert not any("Press **Start**" in one.value for one in app.markdown)
+
+
+@pytest.mark.parametrize(
+    ("choices", "way"),
+    [
+        ({}, "Press **Start**, or change anything below first."),
+        ({"dataset": "ml-1m"}, "Download the dataset first."),
+        ({"n": "1500"}, "Change the settings first, as the sentence below Start says."),
+    ],
+)
+def test_it_is_said_what_to_do_before_start_can_be_pressed(
+    app, monkeypatch, tmp_path, choices, way
+):
+    monkeypatch.setenv("ECV_DATA_DIR", str(tmp_path))
+    monkeypatch.setenv("ECV_DATA_PATH", "")
+    for name, value in choices.items():
+        app.query_params[name] = value
+    app.run()
+    said_ways = [one.value for one in app.markdown if "tart" in one.value or "first" in one.value]
+    assert said_ways[0] == way
+    assert button(app, "Start").disabled == bool(choices)
 
 
 def test_choices_in_the_address_fill_the_form_in(app, store):
