@@ -362,12 +362,14 @@ class Similarities:
         if self._dense is None:
             return keep_nearest(self._sparse, neighbours)
         column_count = len(self._dense)
-        length = min(neighbours, column_count)
-        values, columns = torch.topk(self._dense, length, sorted=False)
-        # Every row of the result has `length` entries.
-        starts = np.arange(column_count + 1, dtype=np.int32) * length
-        entries = (values.numpy().ravel(), columns.numpy().ravel().astype(np.int32), starts)
-        nearest = scipy.sparse.csr_array(entries, shape=(column_count, column_count))
+        entries_per_row = min(neighbours, column_count)
+        similarities, columns = torch.topk(self._dense, entries_per_row, sorted=False)
+        values = similarities.numpy().ravel()
+        indices = columns.numpy().ravel().astype(np.int32)
+        row_starts = np.arange(column_count + 1, dtype=np.int32) * entries_per_row
+        nearest = scipy.sparse.csr_array(
+            (values, indices, row_starts), shape=(column_count, column_count)
+        )
         nearest.eliminate_zeros()  # columns that share nothing are no neighbours
         return nearest
 

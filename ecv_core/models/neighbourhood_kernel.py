@@ -148,44 +148,43 @@ def nearest(
         Starts, columns and values of a matrix of shape (end - first, columns).
     """
     column_count = len(divisors)
+    # What is known of one column: its inner products with others, which others it reaches through
+    # a row that both have, and their similarities. Every column uses the same memory.
     products = np.zeros(column_count, np.float32)
     is_reached = np.zeros(column_count, np.bool_)
     reached = np.empty(column_count, np.int32)
     similarities = np.empty(column_count, np.float32)
+    # The neighbours of all columns, one column after the other.
     kept_starts = np.zeros(end - first + 1, np.int32)
     kept_columns = np.empty((end - first) * k, np.int32)
     kept_similarities = np.empty((end - first) * k, np.float32)
     kept_count = 0
     for column in range(first, end):
-        # The inner products with the columns that are reached through a row that both have.
-        count = 0
+        reached_count = 0
         for entry in range(by_column_starts[column], by_column_starts[column + 1]):
             row = by_column_rows[entry]
-            row_columns = columns[starts[row] : starts[row + 1]]
-            row_values = values[starts[row] : starts[row + 1]]
-            count = _add_row(
+            reached_count = _add_row(
                 by_column_values[entry],
-                row_columns,
-                row_values,
+                columns[starts[row] : starts[row + 1]],
+                values[starts[row] : starts[row + 1]],
                 products,
                 is_reached,
                 reached,
-                count,
+                reached_count,
             )
         # Scipy's product has its entries in this order, which decides between equal similarities.
-        last_reached_first = reached[:count][::-1].copy()
-        for index in range(count):
-            other = last_reached_first[index]
+        last_reached_first = reached[:reached_count][::-1].copy()
+        for index, other in enumerate(last_reached_first):
             divisor = divisors[column] * divisors_as_neighbour[other] + shrink
             similarities[index] = products[other] / divisor
             if other == column:
                 similarities[index] = 0
-            # Both arrays are reset for the next column.
+            # The next column starts with no product.
             products[other] = 0
             is_reached[other] = False
         kept_count = _append_nearest(
             last_reached_first,
-            similarities[:count],
+            similarities[:reached_count],
             k,
             kept_columns,
             kept_similarities,

@@ -414,23 +414,15 @@ def _ratios_of_others(
         ratios = np.where(has_ratio, fold_variances / user_variances, 0.0)
     weights = np.where(has_ratio, fold_freedom, 0.0)
     weights_of_others = _sums_of_others(weights)
-    weighted_ratios_of_others = _sums_of_others(weights * ratios)
-    # Differences to one contender are correlated, so that the mean of their ratios varies more than
-    # if each stood for itself.
-    covariances = _covariances_of_weighted_ratios(weights)
-    # The contender's own row and column are taken off the sum of all covariances. This takes its
-    # element of the diagonal, which is its weight, off twice, so it is added once.
-    variance_of_all = covariances.sum(axis=(-2, -1))[..., None]
-    variance_of_others = variance_of_all - 2 * covariances.sum(axis=-1) + weights
+    has_others = weights_of_others > 0
     with np.errstate(invalid="ignore", divide="ignore"):
-        mean = weighted_ratios_of_others / weights_of_others
+        means = _sums_of_others(weights * ratios) / weights_of_others
         # The mean has as many degrees of freedom as one of independent differences with the same
         # variance would have: the effective sample size.
-        freedom_of_mean = weights_of_others**2 / variance_of_others
-    no_others = weights_of_others <= 0
-    mean[no_others] = 0.0
-    freedom_of_mean[no_others] = 0.0
-    return _Ratios(mean=mean, freedom=freedom_of_mean)
+        freedom = weights_of_others**2 / _variances_of_others(weights)
+    return _Ratios(
+        mean=np.where(has_others, means, 0.0), freedom=np.where(has_others, freedom, 0.0)
+    )
 
 
 def _sums_of_others(values: Floats) -> Floats:
@@ -438,12 +430,15 @@ def _sums_of_others(values: Floats) -> Floats:
     return values.sum(axis=-1, keepdims=True) - values
 
 
-def _covariances_of_weighted_ratios(weights: Floats) -> Floats:
-    """Of every two contenders; shape (..., contenders, contenders), in units common to all.
+def _variances_of_others(weights: Floats) -> Floats:
+    """For each contender how much the weighted sum of the others' ratios varies, in common units.
 
     Args:
-        weights: Degrees of freedom of each contender's ratio, by which it is weighted.
+        weights: Degrees of freedom of each contender's ratio, by which it is weighted; shape
+            (..., contenders).
     """
+    # The variance of a sum is the sum of all covariances. They are not 0, because the differences
+    # of two contenders to a third are correlated.
     # A sample variance with w degrees of freedom has itself a variance in proportion to 1 / w.
     # Times the squared weight, w * w, that is w: the diagonal. Two sample variances with v and w
     # degrees of freedom share only the folds of the one with fewer. So their covariance is in
@@ -453,7 +448,10 @@ def _covariances_of_weighted_ratios(weights: Floats) -> Floats:
     covariances = smaller_weights * _SQUARED_CORRELATION
     diagonal = np.arange(weights.shape[-1])
     covariances[..., diagonal, diagonal] = weights
-    return covariances
+    # The contender's own row and column are taken off the sum of all covariances. This takes its
+    # element of the diagonal off twice, so it is added once.
+    sum_of_all = covariances.sum(axis=(-2, -1))[..., None]
+    return sum_of_all - 2 * covariances.sum(axis=-1) + weights
 
 
 def expected_excess(x: Floats, freedom: Floats) -> Floats:

@@ -325,6 +325,19 @@ class _Option(NamedTuple):
         )
 
 
+def _fold_of_round(turns: Sequence[Turn], leader: int) -> int:
+    """The fold that names a round: the leader's newest, or while the leader waits the last one.
+
+    Args:
+        turns: What ran in the round, at least one fold of a contender.
+        leader: Who leads after it.
+    """
+    for turn in reversed(turns):
+        if turn.contender == leader:
+            return turn.fold
+    return turns[-1].fold
+
+
 def _same_cost(contender: int) -> float:
     return 1.0
 
@@ -412,23 +425,16 @@ class Selection:
             settled = self._settle_places(comparison)
         else:
             settled = self._settle_rivals(comparison, budget_is_spent=budget_is_spent)
-        # A turn is a fold of a contender. A look follows a round of folds, so there is one at
-        # least.
-        turns = tuple(self._turns_since_look)
-        self._turns_since_look = []
-        # The round is named by the leader's fold. If the leader waits for others, it is named by
-        # the last of their folds.
-        newest_fold = turns[-1].fold
-        for turn in turns:
-            if turn.contender == comparison.leader:
-                newest_fold = turn.fold
+        in_before_or_now = {*in_before, *self.still_in}
         gaps = {}
         for contender, gap in comparison.gaps.items():
-            if contender in in_before or contender in self.still_in:
+            if contender in in_before_or_now:
                 gaps[contender] = gap
+        turns = tuple(self._turns_since_look)
+        self._turns_since_look = []
         return Round(
             n=comparison.leader_folds,
-            fold=newest_fold,
+            fold=_fold_of_round(turns, comparison.leader),
             leader=comparison.leader,
             gaps=gaps,
             turns=turns,

@@ -117,27 +117,32 @@ def order_by_user(
 
 def _ranks_by_user(users: Codes, keys: Times | Counts) -> NDArray[np.int64]:
     """The rank of each interaction by its user, then its key; equal ones share a rank."""
-    # One number for each interaction sorts by user and then by key: each user has a range of
-    # numbers, and the key gives the place in this range.
     lowest_key = int(keys.min())
     numbers_per_user = int(keys.max()) - lowest_key + 1
-    would_overflow = numbers_per_user * (int(users.max()) + 1) >= 2**62
-    if would_overflow:
-        # The ranks of the keys are smaller numbers in the same order.
-        _, keys = np.unique(keys, return_inverse=True)
-        lowest_key = 0
-        numbers_per_user = len(keys)
-    sort_numbers = users.astype(np.int64) * numbers_per_user
-    sort_numbers += keys
-    sort_numbers -= lowest_key
-    # What follows is the inverse that np.unique gives, in half of its memory.
-    order = np.argsort(sort_numbers)
-    in_order = sort_numbers[order]
-    ranks_in_order = np.zeros_like(sort_numbers)
-    np.cumsum(in_order[1:] != in_order[:-1], out=ranks_in_order[1:])
-    ranks = sort_numbers  # its memory is used again
-    ranks[order] = ranks_in_order
-    return ranks
+    if numbers_per_user * (int(users.max()) + 1) >= 2**62:
+        # The numbers below would be too large. Ranks of keys are small, and have the same order.
+        _, key_ranks = np.unique(keys, return_inverse=True)
+        return _ranks_by_user(users, key_ranks)
+    # Each user has a range of numbers, and the key gives the place in it. So the order of these
+    # numbers is that by user, then by key. They are changed in place to save memory.
+    numbers = users.astype(np.int64) * numbers_per_user
+    numbers += keys
+    numbers -= lowest_key
+    _replace_by_ranks(numbers)
+    return numbers
+
+
+def _replace_by_ranks(numbers: NDArray[np.int64]) -> None:
+    """Put its rank, from 0 on, in the place of each number; equal numbers share a rank.
+
+    `np.unique` gives the same ranks as its inverse, but takes twice as much memory.
+    """
+    order = np.argsort(numbers)
+    ascending = numbers[order]
+    ranks = np.zeros_like(numbers)
+    # The rank grows by one wherever a number differs from the one before it.
+    np.cumsum(ascending[1:] != ascending[:-1], out=ranks[1:])
+    numbers[order] = ranks
 
 
 def record_k_fold(interactions: Interactions, k: int, seed: int, _: Settings) -> Assignment:

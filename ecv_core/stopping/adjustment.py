@@ -168,43 +168,30 @@ def adjusted_means(
     prediction_variance = _prediction_variance_beyond_users(
         predictions, regression.slopes, cheap_models
     )
-
-    # The weight is high where the scores of a set's folds deviate from their mean in the same way
-    # as the predictions do.
     plain_means = _set_means(scores, sets)
     predicted_means = _set_means(predictions, sets)
     deviations = np.where(sets, scores - plain_means[:, None], 0.0)
     predicted_deviations = np.where(sets, predictions - predicted_means[:, None], 0.0)
-    weights = _weights(regression, prediction_variance, deviations, predicted_deviations)
-    # A correction needs more degrees of freedom than slopes that were estimated.
-    freedom_if_corrected = _residual_variance(moments, weights, regression.slopes).freedom
-    weights = np.where(freedom_if_corrected > regression.rank + 1, weights, 0.0)
-
+    weights = _weights(moments, regression, prediction_variance, deviations, predicted_deviations)
     # A set of easy folds has a higher mean prediction than all folds, and is corrected downwards.
     # A set of all folds has the k-fold mean itself, to the last digit.
     sizes = sets.sum(axis=1)
     corrections = weights * (predicted_means - predictions.mean(axis=1))
-    means = plain_means - np.where(sizes < len(scores), corrections, 0.0)
-    corrected_deviations = deviations - weights[:, None] * predicted_deviations
-    squared_deviations = (corrected_deviations**2).sum(axis=1)
-    # Equal means differ by rounding, a tiny part of their size, which is no variance.
-    variance_of_means = variance_of_squared_deviations(
-        squared_deviations, sizes, size_of_means=np.abs(plain_means)
-    )
+    corrections[sizes == len(scores)] = 0.0
     by_users = _variance_with_estimated_slopes(
         moments, regression, weights, cheap_models.fold_means, sets
     )
-    return AdjustedMeans(
-        means=means,
-        weights=weights,
-        variance=FoldVariance(
-            sizes=sizes,
-            # The weighted prediction itself varies by more than its users explain.
-            by_users=by_users.variance + weights**2 * prediction_variance,
-            users_freedom=by_users.freedom,
-            of_fold_means=variance_of_means,
+    corrected_deviations = deviations - weights[:, None] * predicted_deviations
+    variance = FoldVariance(
+        sizes=sizes,
+        # The weighted prediction itself varies by more than its users explain.
+        by_users=by_users.variance + weights**2 * prediction_variance,
+        users_freedom=by_users.freedom,
+        of_fold_means=variance_of_squared_deviations(
+            (corrected_deviations**2).sum(axis=1), sizes, size_of_means=np.abs(plain_means)
         ),
     )
+    return AdjustedMeans(means=plain_means - corrections, weights=weights, variance=variance)
 
 
 def _moments_with(cheap_models: CheapModels, values: AnyFloats, sets: FoldsOfSets) -> UserMoments:
@@ -293,6 +280,7 @@ def _set_means(values: Floats, sets: FoldsOfSets) -> Floats:
 
 
 def _weights(
+    moments: UserMoments,
     regression: _Regression,
     prediction_variance: Floats,
     deviations: Floats,
@@ -300,7 +288,8 @@ def _weights(
 ) -> Floats:
     """How far the correction counts in each set, from 0 to 1, as users and fold means tell.
 
-    It is the slope of the fold means on the predicted ones.
+    It is the slope of the fold means on the predicted ones: high where the scores of a set's folds
+    deviate from their mean in the same way as the predictions do.
     """
     # What users tell counts as much as `_PRIOR_FOLDS` folds.
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -308,8 +297,11 @@ def _weights(
         covariance += (deviations * predicted_deviations).sum(axis=1)
         variance = _PRIOR_FOLDS * (regression.explained + prediction_variance)
         variance += (predicted_deviations**2).sum(axis=1)
-        weights = covariance / variance
-    return np.clip(np.nan_to_num(weights), 0, 1)
+        slopes = covariance / variance
+    weights = np.clip(np.nan_to_num(slopes), 0, 1)
+    # A correction needs more degrees of freedom than slopes that were estimated.
+    freedom_if_corrected = _residual_variance(moments, weights, regression.slopes).freedom
+    return np.where(freedom_if_corrected > regression.rank + 1, weights, 0.0)
 
 
 def _residual_variance(moments: UserMoments, weights: Floats, slopes: Floats) -> VarianceByUsers:

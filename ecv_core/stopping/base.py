@@ -49,13 +49,14 @@ def check_numbers(rule: object, **lowest_values: float) -> None:
         value = getattr(rule, name)
         is_number = isinstance(value, Real) and not isinstance(value, bool)
         is_allowed = is_number and lowest <= value < math.inf
-        kind = "a number"
+        kind_allowed = "a number"
         if types.get(name) is int:
-            kind = "a whole number"
             is_allowed = is_allowed and value % 1 == 0
+            kind_allowed = "a whole number"
         if not is_allowed:
             raise InputError(
-                f"{name} of {type(rule).__name__} is {kind} from {lowest:g} on, but is {value!r}"
+                f"{name} of {type(rule).__name__} is {kind_allowed} from {lowest:g} on, but is "
+                f"{value!r}"
             )
 
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -788,28 +788,31 @@ def fold_variance(values: AnyFloats, sets: FoldsOfSets) -> FoldVariance:
         sets: At least one fold in each; shape (sets, folds).
     """
     scores: Floats = np.asarray(values, dtype=np.float64)
-    moments = user_moments(scores[None], sets)
-    # In every set the only model has the weight 1.
-    by_users, users_freedom = moments.variance_of(np.ones((len(sets), 1)))
     sizes = sets.sum(axis=1)
-    hits = None
-    samples = None
-    is_scored = ~np.isnan(scores)
-    if (~is_scored | (scores == 0) | (scores == 1)).all():
-        # Zeros and ones are independent, as a share of hits needs, where nobody is in two folds.
-        has_share = (sizes > 1) & (moments.freedom_within == 0)
-        hits = np.where(has_share, sets @ np.nansum(scores, axis=1), np.nan)
-        samples = np.where(has_share, sets @ is_scored.sum(axis=1), np.nan)
-    else:
-        by_users = by_users + _variance_of_unseen_users(scores, sets, moments)
-    return FoldVariance(
+    moments = user_moments(scores[None], sets)
+    by_users = moments.variance_of(_weight_of_only_model(sets))
+    fold_variance = FoldVariance(
         sizes=sizes,
-        hits=hits,
-        samples=samples,
-        by_users=by_users,
-        users_freedom=users_freedom,
+        by_users=by_users.variance,
+        users_freedom=by_users.freedom,
         of_fold_means=_variance_of_fold_means(scores, sets),
     )
+    is_scored = ~np.isnan(scores)
+    if np.isin(scores[is_scored], (0, 1)).all():
+        # A share of hits needs samples that are independent: nobody is in two folds.
+        has_share = (sizes > 1) & (moments.freedom_within == 0)
+        return replace(
+            fold_variance,
+            hits=np.where(has_share, sets @ np.nansum(scores, axis=1), np.nan),
+            samples=np.where(has_share, sets @ is_scored.sum(axis=1), np.nan),
+        )
+    unseen_users = _variance_of_unseen_users(scores, sets, moments)
+    return replace(fold_variance, by_users=by_users.variance + unseen_users)
+
+
+def _weight_of_only_model(sets: FoldsOfSets) -> Floats:
+    """The weights that `UserMoments.variance_of` takes, where there is one model."""
+    return np.ones((len(sets), 1))
 
 
 def user_variance(values: AnyFloats, sets: FoldsOfSets) -> VarianceByUsers:
@@ -818,7 +821,7 @@ def user_variance(values: AnyFloats, sets: FoldsOfSets) -> VarianceByUsers:
     Args:
         as for `fold_variance`.
     """
-    return user_moments(values[None], sets).variance_of(np.ones((len(sets), 1)))
+    return user_moments(values[None], sets).variance_of(_weight_of_only_model(sets))
 
 
 def user_variance_over_all_folds(values: AnyFloats) -> float:

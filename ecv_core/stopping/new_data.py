@@ -116,28 +116,27 @@ def new_data_interval(
         raise InputError(f"k must be more than 1, but is {k}")
     table = _checked_scores(scores)
     fold_count, user_count = table.shape
-    users_of_folds = (~np.isnan(table)).sum(axis=1)
-    # Users come back in every fold, while a row of a table is held out once in each partition. The
-    # mean of a row's scores in repeated partitions varies less than its score in one of them, but
-    # new rows differ as much as before. So how rows vary within a fold counts in each part below.
-    nobody_in_two_folds = int(users_of_folds.sum()) == user_count
-    rows = rows or nobody_in_two_folds
+    nobody_is_in_two_folds = np.count_nonzero(~np.isnan(table)) == user_count
+    folds_have_own_rows = rows or nobody_is_in_two_folds
     variance_of_row = 0.0
-    if rows:
+    if folds_have_own_rows:
+        # The mean of a row's scores in repeated partitions varies less than its score in one of
+        # them, but new rows differ as much as before. So how rows vary within a fold counts below.
         variance_of_row = _variance_within_folds(table)
     spread = _spread_of_users(table, least_variance=LEAST_SHARE * variance_of_row)
-    # The three parts of the variance of the mean: of users, of folds, and of training.
+
     by_users = spread.variance / user_count
-    by_folds = ONE_FOLD * by_users  # a single fold shows nothing of how folds vary
     if fold_count > 1:
         by_folds = _variance_beyond_users(table, variance_of_row) / fold_count
-    variance_of_fold_mean = by_users  # the users of every fold are the same
-    if rows:  # every fold has rows of its own
-        mean_of_inverse_sizes = float((1 / users_of_folds).mean())
-        variance_of_fold_mean = max(spread.variance, variance_of_row) * mean_of_inverse_sizes
+    else:
+        by_folds = ONE_FOLD * by_users
     # A training set is k - 1 times as large as the test set of its fold, and its luck counts by so
-    # much less (Nadeau and Bengio 2003).
-    by_training = variance_of_fold_mean / (k - 1)
+    # much less than that of the test set (Nadeau and Bengio 2003).
+    by_test_set = by_users
+    if folds_have_own_rows:
+        by_test_set = max(spread.variance, variance_of_row) * _mean_of_inverse_sizes(table)
+    by_training = by_test_set / (k - 1)
+
     mean = float(np.nanmean(table, axis=1).mean())
     variance = by_users + by_folds + by_training
     return _score_interval(mean, variance, spread, user_count, confidence)
@@ -266,6 +265,15 @@ def _skewness_slope(influence: Floats, variance: float) -> float:
     return float(third_moment / variance)
 
 
+def _mean_of_inverse_sizes(table: Floats) -> float:
+    """The mean over the folds of 1 / n, where n is how many users a fold has.
+
+    The mean score of n users varies 1 / n as much as the score of one of them.
+    """
+    users_of_folds = np.count_nonzero(~np.isnan(table), axis=1)
+    return float((1 / users_of_folds).mean())
+
+
 def _variance_within_folds(table: Floats) -> float:
     """The variance of the scores about the mean of their fold, pooled over the folds."""
     freedom = np.count_nonzero(~np.isnan(table)) - len(table)
@@ -296,9 +304,8 @@ def _variance_beyond_users(table: Floats, variance_of_row: float) -> float:
     within_users = np.where(is_scored, deviations - user_means, 0.0)[:, is_in_several_folds]
     freedom = (folds_of_users[is_in_several_folds] - 1).sum()
     variance_of_user = (within_users**2).sum() / freedom
-    # The mean of n users varies 1 / n as much as one of them does. Where folds have rows of their
-    # own, other rows explain at least as much as what rows vary within a fold.
-    users_of_folds = is_scored.sum(axis=1)
-    by_users = max(variance_of_user, variance_of_row) * (1 / users_of_folds).mean()
+    # Where folds have rows of their own, other rows explain at least as much as what rows vary
+    # within a fold.
+    by_users = max(variance_of_user, variance_of_row) * _mean_of_inverse_sizes(table)
     variance_of_fold_means = np.nanmean(table, axis=1).var(ddof=1)
     return max(0.0, float(variance_of_fold_means - by_users))
