@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, S
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from itertools import chain, takewhile
+from itertools import takewhile
 from typing import NamedTuple, TypeVar
 
 from ecv_core import stopping
@@ -119,34 +119,34 @@ class PlanRuns:
         self._started_by = started_by
         self._rule = rule
         self._compute_every_fold = compute_every_fold
-        self._initial_ids: list[str] = []
-        """Ids of the runs that were there before."""
-        self._run_ids_by_key: dict[Hashable, str] = {}
-        """Ids of all runs, by what tells them apart, as of `_key_of_run`."""
-        self._initially_queued_ids: set[str] = set()
+
+        # Runs that are there already. Those that the plan has made earlier bear its id as group.
+        initial_runs = list(runs)
+        if plan_id:
+            initial_runs = [*store.group(plan_id), *initial_runs]
+        self._initial_ids = [run.run_id for run in initial_runs]
+        self._run_ids_by_key = {_key_of_run(run.spec): run.run_id for run in initial_runs}
+        """Ids of all runs, also of those that are made later."""
+        self._initially_queued_ids = {
+            run.run_id for run in initial_runs if run.state is RunState.QUEUED
+        }
         """Ids of the runs that waited in the queue before, but for those that this plan has tried
         to claim since."""
-        self._is_writing = False
-        """Whether something finished is to be written, and is not yet."""
+
+        # What this plan does with its runs from now on; by run id.
         self._running_ids: set[str] = set()
-        """Ids of the runs that are claimed now."""
-        self._copies_in_memory: dict[str, KeptRun] = {}
-        """By run id, what was computed here, in case that the database is damaged meanwhile."""
-        self._end_states = dict.fromkeys(cancelled_ids, RunState.CANCELLED)
-        """By run id, the state of each run that has ended here, or that others have now."""
-        self._rules: dict[str, StoppingRule] = {}
-        """By run id, so that scores of cheap models are read once."""
+        """Of the runs that are claimed now."""
         self._claimed_runs: dict[str, RunRecord] = {}
         """Runs that are claimed, as they were last read: nobody else changes what a plan looks at
         of them, so they are read again only after a change of its own."""
-        # Runs that the plan has made earlier bear its id as their group.
-        if plan_id:
-            runs = chain(store.group(plan_id), runs)
-        for run in runs:
-            self._initial_ids.append(run.run_id)
-            self._run_ids_by_key[_key_of_run(run.spec)] = run.run_id
-            if run.state is RunState.QUEUED:
-                self._initially_queued_ids.add(run.run_id)
+        self._rules: dict[str, StoppingRule] = {}
+        """Kept, so that scores of cheap models are read once."""
+        self._copies_in_memory: dict[str, KeptRun] = {}
+        """What was computed here, in case that the database is damaged meanwhile."""
+        self._end_states = dict.fromkeys(cancelled_ids, RunState.CANCELLED)
+        """The state of each run that has ended here, or that others have now."""
+        self._is_writing = False
+        """Whether something finished is to be written, and is not yet."""
 
     # -- what a plan looks at -----------------------------------------------------------------
 

@@ -23,6 +23,8 @@ from ecv_core.records.places import OWN
 from ecv_core.untrusted.private import private_folder
 
 if TYPE_CHECKING:
+    from distributed import Client
+
     from ecv_core.jobs.cluster.executor import Site
 
 
@@ -209,29 +211,36 @@ async def _wait_for_answer(address: str) -> None:
 def _executor_on_dask_scheduler(address: str, site: Site, compute: Compute) -> Executor:
     """The workers of a Dask scheduler that somebody has started."""
     _prepare_dask()
+    from ecv_core.jobs.cluster.executor import DaskExecutor
+
+    client = _client_of_dask_scheduler(address)
+    try:
+        return DaskExecutor(client, site=site, compute=compute)
+    except BaseException:
+        client.close()
+        raise
+
+
+def _client_of_dask_scheduler(address: str) -> Client:
+    """A connection to it. Raises: InputError where none answers."""
     from distributed import Client
 
-    from ecv_core.jobs.cluster.executor import BACK_SECONDS, DaskExecutor
+    from ecv_core.jobs.cluster.executor import BACK_SECONDS
 
     try:
-        # First it is seen whether the scheduler answers, as a client that fails to connect stays,
-        # and disturbs the next one. It is asked in a thread, as a notebook has an event loop of its
-        # own.
+        # A client that fails to connect stays, and disturbs the next one. So there is one only once
+        # the scheduler has answered. It is asked in a thread, as a notebook has an event loop of
+        # its own.
         with ThreadPoolExecutor(1) as thread:
             thread.submit(asyncio.run, _wait_for_answer(address)).result()
         # The timeout is also that of a scheduler that is gone for a while.
-        client = Client(address, timeout=BACK_SECONDS, set_as_default=False)
+        return Client(address, timeout=BACK_SECONDS, set_as_default=False)
     except (OSError, TimeoutError, ValueError, TypeError) as error:
         reason = (str(error) or type(error).__name__).splitlines()[0]
         raise InputError(
             f"no Dask scheduler answers at {address} ({reason[:120]}); start one with dask "
             "scheduler, or correct the address"
         ) from error
-    try:
-        return DaskExecutor(client, site=site, compute=compute)
-    except BaseException:
-        client.close()
-        raise
 
 
 def _executor_on_scheduled_nodes(scheduler: Scheduler, site: Site, compute: Compute) -> Executor:

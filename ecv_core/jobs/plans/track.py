@@ -75,16 +75,23 @@ def begin_or_go_on(store: Store, spec: RunSpec, *, owner: str, resume: bool = Tr
     newest = None
     if resume:
         newest = _newest_run(store, spec)
-    if newest is not None and _is_left_behind(store, newest, owner):
+    if newest is None:
+        return _begin(store, spec, owner)
+    if _is_left_behind(store, newest, owner):
         store.finish(newest.run_id, RunState.INTERRUPTED, error=LEFT, owner=owner)
         newest = store.run(newest.run_id)
-    if newest is not None and newest.state.active:
+    if newest.state.active:
         _check_not_running_elsewhere(newest, owner)
         # It waits still where a program ended between having made it and starting it.
         store.start(newest.run_id, owner=owner)
         return newest.run_id
-    if newest is not None and newest.can_go_on(full=spec.full):
+    if newest.can_go_on(full=spec.full):
         return go_on(store, newest, owner=owner, full=spec.full)
+    return _begin(store, spec, owner)
+
+
+def _begin(store: Store, spec: RunSpec, owner: str) -> str:
+    """Have a new run of this spec running; gives its id."""
     run_id = store.create([spec], owner=owner)[0]
     store.start(run_id, owner=owner)
     return run_id
