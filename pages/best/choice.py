@@ -103,18 +103,9 @@ def _set_box_from_address(labels: Mapping[str, str]) -> str:
     Args:
         labels: Selection -> its label; first the newest of one's own, where there is one.
     """
-    usual = next(iter(labels))  # the newest of one's own, where there is one
-    if not is_own(usual) and FIRST_RECORDED in labels:
-        usual = FIRST_RECORDED
+    usual = _usual_selection(labels)
     name_in_address = st.query_params.get(SELECTION)
-    if name_in_address:
-        selection = name_in_address
-    elif _PICKED_IN_BOX in st.session_state:
-        # The page was open before, so the browser's Back led to the address without a name.
-        selection = usual
-    else:
-        # Streamlit forgets a box while another page is open. What was shown before is shown again.
-        selection = str(st.session_state.get(_LAST_SHOWN, usual))
+    selection = name_in_address or _selection_without_name(usual)
     if selection not in labels:
         selection = usual
         if name_in_address:
@@ -131,6 +122,23 @@ def _set_box_from_address(labels: Mapping[str, str]) -> str:
     else:
         st.session_state[_LAST_SHOWN] = selection
     return selection
+
+
+def _usual_selection(labels: Mapping[str, str]) -> str:
+    """The newest of one's own, or else a recorded one."""
+    first = next(iter(labels))
+    if not is_own(first) and FIRST_RECORDED in labels:
+        return FIRST_RECORDED
+    return first
+
+
+def _selection_without_name(usual: str) -> str:
+    """What an address shows that names no selection."""
+    if _PICKED_IN_BOX in st.session_state:
+        # The page was open before, so the browser's Back led to the address without a name.
+        return usual
+    # Streamlit forgets a box while another page is open. What was shown before is shown again.
+    return str(st.session_state.get(_LAST_SHOWN, usual))
 
 
 def is_own(selection: str) -> bool:

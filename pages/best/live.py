@@ -58,21 +58,11 @@ def show_live(selection_id: str) -> None:
     manager()  # the first call marks what an earlier dashboard left behind as interrupted
     record = stored_plan(store(), SELECTION, selection_id)
     # The states are read before the scores: a fold that ends in between then draws the page anew.
-    drawn_states = _run_states(store().group(selection_id))
+    run_states = _run_states(store().group(selection_id))
     plan, scores = _plan_and_scores(selection_id)
     state = plan.state_after(scores)
     if not state.decided:
-        # This is drawn again whenever any run changes; while the tab is looked at, with every step.
-        drawn_at = watch().drawn_activity().moment
-        draw_live(
-            _show_what_goes_on,
-            selection_id,
-            drawn_states,
-            drawn_at,
-            key="selection",
-            topics=[ALL],
-            foreground_topics=[STEPS],
-        )
+        _follow(selection_id, run_states)
     if state.result is None:  # some contender has no fold yet
         titles = [contender_title(contender.name) for contender in state.contenders]
         st.markdown(f"**{escaped(state.sentence(titles))}**")
@@ -80,6 +70,25 @@ def show_live(selection_id: str) -> None:
         selection = _shown_selection(record, state, state.result, scores)
         show_selection(selection, _offer_next_questions)
     _show_terms(record, state.terms)
+
+
+def _follow(selection_id: str, drawn_states: _RunStates) -> None:
+    """Show what goes on now, whenever any run changes; with every step while the tab is looked at.
+
+    Args:
+        selection_id: The selection.
+        drawn_states: The states of its runs that the page shows.
+    """
+    drawn_at = watch().drawn_activity().moment
+    draw_live(
+        _show_what_goes_on,
+        selection_id,
+        drawn_states,
+        drawn_at,
+        key="selection",
+        topics=[ALL],
+        foreground_topics=[STEPS],
+    )
 
 
 def _shown_selection(

@@ -52,7 +52,7 @@ _IDLE_SECONDS = 2.0
 _LEAST_SECONDS = 0.1
 """Between two looks, whatever happens."""
 _SECONDS_OF_WAIT = 1.0
-"""Between two times that pages draw a part anew which may wait: at least."""
+"""Between two times that pages are told of slow topics: at least."""
 _SECONDS_OF_WAIT_PER_PAGE = 0.3
 """The same for each page: the more watch the less often each draws, and together they leave the
 machine to the fold."""
@@ -123,8 +123,9 @@ _CONTENT_OF_KIND: dict[str, Callable[[Activity, Sequence[str]], Hashable]] = {
     SERVER: _nothing,
 }
 """Kind of a topic -> what it shows; a page is told once this is different."""
-_KINDS_THAT_MAY_WAIT = (FOLDS, STEPS)
-"""Kinds of topics whose parts need not be drawn anew at once."""
+_SLOW_KINDS = (FOLDS, STEPS)
+"""Kinds of topics that pages are told only every few seconds, as the parts that follow them need
+not be drawn anew at once."""
 
 
 def topic(kind: str, ids: Sequence[str]) -> str:
@@ -196,8 +197,8 @@ class Events:
     _new_page: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when a page says what it follows, which shall not wait for the next look."""
     _key: bytes = field(default_factory=lambda: token_bytes(16))
-    _activity_of_topics_that_may_wait: Activity | None = None
-    """The look that those topics are told of which may wait."""
+    _activity_for_slow_topics: Activity | None = None
+    """The look that pages were last told of slow topics."""
     _grants: WeakValueDictionary[str, Grant] = field(default_factory=WeakValueDictionary)
     _message_of_feed: Mapping[Feed, _FeedMessage] = field(default_factory=dict)
     """Of each feed that a page follows, as it was at the last look."""
@@ -319,38 +320,31 @@ class Events:
                 raise error
 
     def _versions(self, activity: Activity) -> dict[str, str]:
-        """Each topic that a page follows -> the moment of its look, and its version then.
-
-        Topics that may wait have another look only after some seconds.
-        """
-        # Pages are told of some kinds of topics only every few seconds. In between, these topics
-        # keep the activity that pages were last told.
-        activity_of_waiting_topics = self._end_wait_if_over(activity)
+        """Each topic that a page follows -> the moment of its look, and its version then."""
+        activity_for_slow_topics = self._update_slow_topics(activity)
         topics: set[str] = set()
         for page in self._pages.values():
             topics.update(page.topics)
         versions = {}
         for topic in topics:
             activity_told = activity
-            if topic.startswith(_KINDS_THAT_MAY_WAIT):
-                activity_told = activity_of_waiting_topics
+            if topic.startswith(_SLOW_KINDS):
+                activity_told = activity_for_slow_topics
             # The page is drawn anew only for a version that is newer than what it shows.
             versions[topic] = f"{activity_told.moment} {self.version(topic, activity_told)}"
         return versions
 
-    def _end_wait_if_over(self, activity: Activity) -> Activity:
-        """The look that topics are told of which may wait: this one where their wait is over."""
-        # Each page is drawn anew after every wait, so the wait is longer the more pages watch. An
-        # activity that was read a little too early ends the wait as well.
+    def _update_slow_topics(self, newest: Activity) -> Activity:
+        """What pages are told of slow topics: the newest look, but not too often.
+
+        Every page is drawn anew after the wait, so it is longer the more pages watch.
+        """
         wait = max(_SECONDS_OF_WAIT, _SECONDS_OF_WAIT_PER_PAGE * len(self._pages))
-        activity_told_last = self._activity_of_topics_that_may_wait
-        if (
-            activity_told_last is None
-            or activity.moment - activity_told_last.moment >= wait - _TOLERATED_SECONDS
-        ):
-            activity_told_last = activity
-        self._activity_of_topics_that_may_wait = activity_told_last
-        return activity_told_last
+        told_last = self._activity_for_slow_topics
+        if told_last is not None and newest.moment - told_last.moment < wait - _TOLERATED_SECONDS:
+            return told_last
+        self._activity_for_slow_topics = newest
+        return newest
 
     def _take_new_messages(self, page: _Page) -> list[str]:
         """The texts of the messages that a page was not sent yet; from now on they count as sent.

@@ -59,17 +59,7 @@ def draw_running_bar(page: StreamlitPage) -> None:
     st.session_state[_IS_FIRST_RUN_ON_PAGE] = page_before != page.url_path
     st.session_state[PAGE] = page.url_path
     page_title = f"{page.title} · e-fold"
-    try:
-        # All of this page is drawn from what goes on now, which is read once here.
-        activity = watch().begin_page()
-        if activity.runs:
-            # The first call of a dashboard marks the runs as interrupted that an earlier dashboard
-            # left behind as active.
-            manager()
-        active_runs = watch().active_runs()
-    except StoreError:
-        active_runs = []  # the page itself shows the error
-    if active_runs:
+    if _begin_page_with_active_runs():
         with place_of_bar:
             draw_live(_draw_bar_of_active_runs, page_title, key="running", topics=[QUEUE])
             redraw_page_after_restart()
@@ -80,6 +70,19 @@ def draw_running_bar(page: StreamlitPage) -> None:
         # in the page's tree.
         st.fragment(_draw_bar_of_ended_run)()
     st.set_page_config(page_title=page_title)
+
+
+def _begin_page_with_active_runs() -> bool:
+    """Read once what all of the page is drawn from; whether any run is active."""
+    try:
+        activity = watch().begin_page()
+        if activity.runs:
+            # The first call of a dashboard marks the runs as interrupted that an earlier dashboard
+            # left behind as active.
+            manager()
+        return bool(watch().active_runs())
+    except StoreError:
+        return False  # the page itself shows the error
 
 
 def just_arrived() -> bool:

@@ -85,31 +85,35 @@ class _Styled:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["method"] != "GET":
-            await self._app(scope, receive, send)
-            return
-        request_headers = MutableHeaders(raw=list(scope["headers"]))
-        if "text/html" not in request_headers.get("accept", ""):
-            await self._app(scope, receive, send)
-            return
-        # The style cannot be added to a compressed page, so an uncompressed one is asked for.
-        del request_headers["accept-encoding"]
-        is_page = False
+        if scope["type"] == "http" and scope["method"] == "GET":
+            headers = MutableHeaders(raw=list(scope["headers"]))
+            if "text/html" in headers.get("accept", ""):
+                # The style cannot be added to a compressed page: an uncompressed one is asked for.
+                del headers["accept-encoding"]
+                scope = {**scope, "headers": headers.raw}
+                send = _with_style(send)
+        await self._app(scope, receive, send)
 
-        async def send_styled(message: Message) -> None:
-            nonlocal is_page
-            if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                is_html = headers.get("content-type", "").startswith("text/html")
-                is_page = is_html and message["status"] == 200 and "content-length" in headers
-                if is_page:
-                    length = int(headers["content-length"]) + len(_STYLE_ELEMENT)
-                    headers["content-length"] = str(length)
-            elif is_page and not message.get("more_body"):  # this message is the end of the page
-                message = {**message, "body": message.get("body", b"") + _STYLE_ELEMENT}
-            await send(message)
 
-        await self._app({**scope, "headers": request_headers.raw}, receive, send_styled)
+def _with_style(send: Send) -> Send:
+    """Sends the messages of a response; where that is a page, the style comes at its end."""
+    is_page = False
+
+    async def send_styled(message: Message) -> None:
+        nonlocal is_page
+        # A response has a message with its headers, and then those with its body.
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            is_html = headers.get("content-type", "").startswith("text/html")
+            is_page = is_html and message["status"] == 200 and "content-length" in headers
+            if is_page:
+                length = int(headers["content-length"]) + len(_STYLE_ELEMENT)
+                headers["content-length"] = str(length)
+        elif is_page and not message.get("more_body"):  # this message is the end of the page
+            message = {**message, "body": message.get("body", b"") + _STYLE_ELEMENT}
+        await send(message)
+
+    return send_styled
 
 
 @asynccontextmanager

@@ -100,17 +100,17 @@ def usual_alpha(alphas: list[float], average: Curve) -> float:
         return abs(average.at(alpha).cost_percent - PAPER_COST_PERCENT)
 
     if alphas[0] <= USUAL_ALPHA <= alphas[-1]:
-        return nearest(alphas, USUAL_ALPHA)
+        return nearest_step(alphas, USUAL_ALPHA)
     return min(alphas, key=distance_to_papers_cost)
 
 
-def nearest(alphas: list[float], value: float) -> float:
-    """The step that is closest on the logarithmic scale."""
+def nearest_step(alphas: list[float], alpha: float) -> float:
+    """The step of the slider that is closest to an alpha on the logarithmic scale."""
 
-    def ratio(step: float) -> float:
-        return max(step / value, value / step)
+    def ratio_to_alpha(step: float) -> float:
+        return max(step / alpha, alpha / step)
 
-    return min(alphas, key=ratio)
+    return min(alphas, key=ratio_to_alpha)
 
 
 @st.fragment
@@ -127,7 +127,7 @@ def _draw_slider(
         earlier_alpha = float(st.session_state[key])
         st.session_state[key] = first_alpha
         if alphas[0] <= earlier_alpha <= alphas[-1]:
-            st.session_state[key] = nearest(alphas, earlier_alpha)
+            st.session_state[key] = nearest_step(alphas, earlier_alpha)
     container_key = f"{name}-box"
     if key == KEY:  # look.css keeps this container in sight
         container_key = "explore-slider"
