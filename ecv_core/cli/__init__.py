@@ -156,14 +156,16 @@ def _complain_of_file(error: OSError, failure_code: int) -> int:
     if error.errno == errno.ENAMETOOLONG:
         name = str(error.filename)[:100]
         return _complain(f"{name}... is too long for a file name", BAD_INPUT)
-    # Where it names no file, what may not be done is of a process or a connection.
-    is_of_no_file = isinstance(error, PermissionError) and error.filename is None
-    if error.errno not in _WAYS_OUT or is_of_no_file:
+    names_file = error.filename is not None
+    # Without a file, it was a process or a connection that may not be used.
+    is_refused_elsewhere = isinstance(error, PermissionError) and not names_file
+    if error.errno not in _WAYS_OUT or is_refused_elsewhere:
         return _end_unforeseen(error, failure_code)
-    what = f"{error.filename} cannot be used"
-    if error.filename is None:
-        discard_stdout()
+    if names_file:
+        what = f"{error.filename} cannot be used"
+    else:
         what = "the output cannot be written"
+        discard_stdout()
     return _complain(f"{what}: {error.strerror}; {_WAYS_OUT[error.errno]}", failure_code)
 
 

@@ -150,6 +150,7 @@ def _power_of_counter(counts: Floats, seconds: Floats, sampling_seconds: float) 
         None where the counter has not moved.
     """
     rises = np.diff(counts)
+    # All stretches but the one before the first sample and the one after the last.
     seconds_between = seconds[1:-1]
     # A counter that falls has begun at 0 again, and tells nothing of the time between.
     has_begun_anew = rises < 0

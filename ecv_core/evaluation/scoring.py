@@ -416,14 +416,15 @@ def _recipe_of(scorer: object) -> _Recipe | None:
     if not metric.isidentifier():
         return None
     options: dict[str, str] = {}
-    name = ""
+    newest_option = ""
     for part in parts:
-        key, equals, value = part.partition("=")
-        if equals and key.isidentifier():
-            name = key
-            options[name] = value
-        else:  # a value that has a comma itself goes on
-            options[name] = f"{options.get(name, '')}, {part}"
+        option, equals, value = part.partition("=")
+        if equals and option.isidentifier():
+            newest_option = option
+            options[newest_option] = value
+        else:
+            # The value of the newest option has a comma itself, as in 'labels=[0, 1]', and goes on.
+            options[newest_option] = f"{options.get(newest_option, '')}, {part}"
     return _Recipe(metric=metric, options=options)
 
 

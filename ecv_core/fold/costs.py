@@ -62,9 +62,8 @@ class Costs:
         """
         self._configuration_count = configuration_count
         self._common_parts = {"split", "start"}
-        """Parts of the fold whose work several configurations need: the split, what comes
-        before the first fit, and where fits go on from each other, the fits."""
-        # The work of one configuration's step is then needed by those that follow, too.
+        """Parts of the fold whose work serves several configurations. The part 'start' is what
+        comes between the split and the first fit, and a step is the fit of a configuration."""
         if steps_build_on_each_other:
             self._common_parts.add("step")
         self._spent: list[_Cost] = []

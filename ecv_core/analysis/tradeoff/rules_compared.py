@@ -94,13 +94,13 @@ class Line:
             cost_error=cost_error[order],
             difference_error=difference_error[order],
         )
-        # A line ends at a setting with all folds. A rule that decides by sets stops no order early
-        # at setting 0, so that is the end of its line, even if a higher setting uses all folds
-        # already.
+        # Every line ends with all folds. At setting 0 a rule that decides by sets stops no order
+        # early, so its line ends there, even if a higher setting uses all folds already.
         ends_at_setting_0 = RULES[rule.rule].decides_by_sets
-        if _uses_all_folds(rule, order[-1]) and not ends_at_setting_0:
-            return line
-        return line._with_end_at_all_folds()
+        dearest_setting = order[-1]
+        if ends_at_setting_0 or not _uses_all_folds(rule, dearest_setting):
+            return line._with_end_at_all_folds()
+        return line
 
     def _with_end_at_all_folds(self) -> Line:
         """The line, which goes on to all folds at setting 0.

@@ -463,13 +463,14 @@ def _draw_table(axes: Axes, heatmap: _Part, top: float) -> None:
     from matplotlib.patches import Rectangle
 
     low = heatmap["zmin"]
-    high = heatmap["zmax"]
-    values_turned = np.array(heatmap["z"], dtype=np.float64).T
-    texts_turned = list(zip(*heatmap["text"], strict=True))
-    shares = (values_turned - low) / ((high - low) or 1.0)
+    span = heatmap["zmax"] - low
+    if span == 0:  # all cells have one value
+        span = 1.0
+    shares = (np.array(heatmap["z"], dtype=np.float64) - low) / span
     if heatmap["reversescale"]:
         shares = 1 - shares
-    for (row, column), share in np.ndenumerate(shares):
+    # The rows of the picture are the columns of the heatmap.
+    for (row, column), share in np.ndenumerate(shares.T):
         look = _cell_look(share)
         # A cell is as large as 1 by 1, less a narrow gap around it.
         corner = (column + 0.02, top + row + 0.04)
@@ -477,7 +478,7 @@ def _draw_table(axes: Axes, heatmap: _Part, top: float) -> None:
         number = axes.text(
             column + 0.5,
             top + row + 0.5,
-            _plain(texts_turned[row][column]) or "-",
+            _plain(heatmap["text"][column][row]) or "-",
             ha="center",
             va="center",
             size=SMALL,
