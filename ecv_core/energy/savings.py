@@ -264,19 +264,19 @@ def _saving(
     """
     if not costs or folds_not_saved is None:
         return _Saving()
-    # A fold that was used is not missing, even if its costs are not there.
-    missing_folds = k - max(len(costs), folds_not_saved)
-    cost_of_missing_folds = missing_folds * cost_of_next_fold(costs)
-    # Further folds that ran, to check the stop, need not have run, so they are saved as well.
-    amount = sum(costs[folds_not_saved:]) + cost_of_missing_folds
-    # The least that a missing fold may cost follows from the least costs of the others, and the
+    # Saved are the folds that never ran, and those that ran after the stop only to check it. A fold
+    # that was used did run, even if its costs are not there.
+    folds_not_run = k - max(len(costs), folds_not_saved)
+    cost_of_folds_not_run = folds_not_run * cost_of_next_fold(costs)
+    amount = sum(costs[folds_not_saved:]) + cost_of_folds_not_run
+    # The least that another fold may cost follows from the least costs of those that ran, and the
     # most from their most.
     least_of_next_fold, _ = cost_range_of_next_fold(least_costs)
     _, most_of_next_fold = cost_range_of_next_fold(most_costs)
-    least = sum(least_costs[folds_not_saved:]) + missing_folds * least_of_next_fold
-    most = sum(most_costs[folds_not_saved:]) + missing_folds * most_of_next_fold
+    least = sum(least_costs[folds_not_saved:]) + folds_not_run * least_of_next_fold
+    most = sum(most_costs[folds_not_saved:]) + folds_not_run * most_of_next_fold
     percent = None
-    cost_of_k_folds = sum(costs) + cost_of_missing_folds
+    cost_of_k_folds = sum(costs) + cost_of_folds_not_run
     if cost_of_k_folds:
         percent = 100 * amount / cost_of_k_folds
     return _Saving(amount=amount, range=(least, most), percent_of_k_folds=percent)

@@ -207,7 +207,6 @@ def pooled_ranking(fold: EvaluatedFold) -> Columns:
         is_in_pool = is_held_out.copy()
         for row, items_to_draw in enumerate(can_be_negative):
             count = (protocol.negatives or 0) * int(is_held_out[row].sum())
-            # Drawn with repetition, as RecBole does: what is drawn twice is in the pool once.
             is_in_pool[row, rng.choice(np.flatnonzero(items_to_draw), count)] = True
         # What is in no pool counts as seen, so that a full ranking is one of the pool.
         rows, items = np.nonzero(~is_in_pool)
@@ -412,22 +411,23 @@ def _compare_with_negatives(
     held_out_scores[is_no_candidate] = -torch.inf
     negative_items = torch.from_numpy(negatives.astype(np.int64)).to(device)
     negative_scores = scores.gather(1, negative_items)
+    # Each held-out item is compared with all negatives of its user: as many items at once as fit.
     counts = []
     items_at_once = max(1, COMPARISONS_AT_ONCE // negatives_per_user)
     for start in range(0, len(rows), items_at_once):
         block = slice(start, start + items_at_once)
-        rows_of_block = rows[block]
         counts_of_block = _count_negatives(
             held_out_items[block],
             held_out_scores[block],
-            negative_items[rows_of_block],
-            negative_scores[rows_of_block],
+            negative_items[rows[block]],
+            negative_scores[rows[block]],
         )
         counts.append(counts_of_block)
     higher, tied, tied_before = torch.cat(counts, dim=1).long().cpu().numpy()
     # Items with equal scores come in the order of their numbers.
     ranks = 1 + higher + tied_before
-    ranks[(held_out_scores == -torch.inf).cpu().numpy()] = NOWHERE
+    is_in_no_list = (held_out_scores == -torch.inf).cpu().numpy()
+    ranks[is_in_no_list] = NOWHERE
     return Comparisons(
         user_count=len(negatives),
         user_rows=user_rows,

@@ -289,19 +289,22 @@ class _Patterns:
         Args:
             is_scored: Which fold has which user; shape (folds, users).
         """
-        of_user = np.zeros(is_scored.shape[1], dtype=np.int64)
         # The folds that a user is in are the bits of a number, so that equal numbers are equal
         # patterns. Where there are many folds they are taken 31 at a time: 31 bits fit into 64
         # beside the number of the pattern that the user has in all earlier folds.
+        of_user = np.zeros(is_scored.shape[1], dtype=np.int64)
         for start in range(0, len(is_scored), 31):
-            part = is_scored[start : start + 31]
-            fold_bits = part.T @ (1 << np.arange(len(part)))
+            next_folds = is_scored[start : start + 31]
+            bits_of_next_folds = next_folds.T @ (1 << np.arange(len(next_folds)))
+            bits_of_folds_so_far = (of_user << 31) | bits_of_next_folds
+            # The patterns are numbered in the order of these bits.
             _, first_users, of_user, user_counts = np.unique(
-                of_user << 31 | fold_bits,
+                bits_of_folds_so_far,
                 return_index=True,
                 return_inverse=True,
                 return_counts=True,
             )
+        # All users of a pattern are in the same folds as its first one.
         in_fold = is_scored[:, first_users].T.astype(np.float64)
         return cls(in_fold=in_fold, of_user=of_user, user_counts=user_counts)
 

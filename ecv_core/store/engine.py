@@ -60,9 +60,8 @@ def without_password(text: str, url: str) -> str:
     if not url or url.startswith("sqlite://"):  # a path may have every sign, and has no password
         return text
     address = _cut_out_passwords(url)
-    # The whole address gives way to the one that may be shown; in the text around it a driver may
-    # quote the passwords in other forms, each of which gives way to stars.
     texts_around = text.split(url)
+    # In the text around the address, a driver may quote the passwords in other forms.
     password_forms = _password_forms(address.passwords)
     if password_forms:
         any_form = re.compile("|".join(map(re.escape, password_forms)))

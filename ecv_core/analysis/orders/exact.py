@@ -175,21 +175,20 @@ class Orders:
         """The highest setting at which anything changes for some order; 0 where nothing does."""
         lattice = self.subsets.lattice
         # A step adds a fold to a set. Its threshold is the least setting at which an order stops
-        # there; at lower settings the order goes on. So a set is reached, in some order, up to a
-        # highest setting, and above that every order stops before it. A step from the set whose
-        # threshold is higher still does not matter, for no order comes to it at that setting.
-        reached_up_to = np.zeros(len(lattice.masks))
-        reached_up_to[0] = np.inf  # Every order begins from the empty set.
+        # there; at lower settings the order goes on. So every set has a highest setting at which
+        # some order comes to it.
+        highest_for_set = np.zeros(len(lattice.masks))
+        highest_for_set[0] = np.inf  # Every order begins from the empty set.
         highest = 0.0
+        # The arrays have a column for each set of n folds, and a row for each step to it.
         for n, thresholds in enumerate(self._thresholds, start=1):
-            smaller_set_reached_up_to = reached_up_to[lattice.smaller_sets[n]]
-            # A step that stops at no setting has an infinite threshold.
-            matters = np.isfinite(thresholds) & (thresholds < smaller_set_reached_up_to)
+            highest_before_step = highest_for_set[lattice.smaller_sets[n]]
+            # At its threshold, a step matters if some order comes to it. The threshold of a step
+            # that stops no order is infinite.
+            matters = np.isfinite(thresholds) & (thresholds < highest_before_step)
             highest = max(highest, float(thresholds[matters].max(initial=0.0)))
-            # An order passes a step up to its threshold. Rows are newest folds, and columns are
-            # sets of n folds. The way to a set counts that is open at the highest setting.
-            step_passed_up_to = np.minimum(smaller_set_reached_up_to, thresholds)
-            reached_up_to[lattice.levels[n]] = step_passed_up_to.max(axis=0)
+            highest_after_step = np.minimum(highest_before_step, thresholds)
+            highest_for_set[lattice.levels[n]] = highest_after_step.max(axis=0)
         return highest
 
 

@@ -143,11 +143,10 @@ def with_guesses(layout: Layout, rows: Sequence[Row]) -> Recognised:
     roles = guess_roles(layout.names, rows, has_names=has_names)
     # In a file that nobody describes, NULL, NA and the like are taken for missing ids.
     layout = replace(layout, roles=in_order(roles), words_are_missing=True)
-    guessed = with_unit(layout, rows)
-    recognised = Recognised(layout=guessed, rows=tuple(rows))
-    sentence = lists_sentence(recognised)
-    if sentence:
-        recognised = replace(recognised, notes=(f"{sentence}.",))
+    recognised = Recognised(layout=with_unit(layout, rows), rows=tuple(rows))
+    warning_of_lists = lists_sentence(recognised)
+    if warning_of_lists:
+        recognised = replace(recognised, notes=(f"{warning_of_lists}.",))
     return _without_mostly_empty_roles(recognised)
 
 
@@ -500,14 +499,15 @@ def _count_titles_of_full_width(table: Sequence[Sequence[str]]) -> int:
     A spreadsheet fills its titles up with empty fields, and a comment may have commas. Any row is a
     title above one that says 'user' and 'item', or other words for columns.
     """
-    for place, row in enumerate(table[:_MOST_TITLES]):
-        if sum(map(is_role_name, row)) > 1 and _is_named(table[place:]):
-            return place
-    count = 0
-    while count < len(table) - 1 and _may_be_title(table[count]):
-        count += 1
-    if _is_named(table[count:]) or _are_comments_with_numbers(table, count):
-        return count
+    for title_count, row in enumerate(table[:_MOST_TITLES]):
+        role_names = list(filter(is_role_name, row))
+        if len(role_names) > 1 and _is_named(table[title_count:]):
+            return title_count
+    # At least one row is no title.
+    title_count = len(list(takewhile(_may_be_title, table[:-1])))
+    is_named = _is_named(table[title_count:])
+    if is_named or _are_comments_with_numbers(table, title_count):
+        return title_count
     return 0
 
 
@@ -856,13 +856,14 @@ def _check_has_users_and_items(recognised: Recognised, name_of_lists: str) -> No
     """
     layout = recognised.layout
     item = layout.column("item_id")
-    if item is not None and says_item(name_of_lists) and not says_item(layout.names[item]):
-        raise Unreadable(_lists_sentence(f"'{name_of_lists}'"))
-    empty_roles = list(layout.missing)
+    lists_are_items = (
+        item is not None and says_item(name_of_lists) and not says_item(layout.names[item])
+    )
+    lacks_users_or_items = bool(layout.missing)
     for role, place in layout.roles:
         if role in ("user_id", "item_id") and not any(_column(recognised, place)):
-            empty_roles.append(role)
-    if empty_roles:
+            lacks_users_or_items = True
+    if lists_are_items or lacks_users_or_items:
         raise Unreadable(_lists_sentence(f"'{name_of_lists}'"))
 
 
