@@ -159,12 +159,8 @@ def evidence_of(specs: Sequence[RunSpec]) -> Evidence:
     machine = "another machine"
     slowdown = _slowdown(own, recorded)
     if slowdown != 1:
-        machine += ", scaled to the speed of your runs"
-        scaled = []
-        for costs in recorded:
-            seconds_here = tuple(slowdown * seconds for seconds in costs.seconds)
-            scaled.append(replace(costs, seconds=seconds_here))
-        recorded = scaled
+        recorded = [_slowed_down(costs, slowdown) for costs in recorded]
+        machine = "another machine, scaled to the speed of your runs"
     # The cost of a fold depends mostly on its dataset and algorithm. Where there are own runs of
     # both, recorded runs of these do not count.
     pairs = {_dataset_and_algorithm(spec) for spec in specs}
@@ -172,11 +168,15 @@ def evidence_of(specs: Sequence[RunSpec]) -> Evidence:
     pairs_without_own_runs = pairs - {_dataset_and_algorithm(costs.spec) for costs in own_costs}
     recorded_costs = _costs_of(pairs_without_own_runs, recorded)
     if recorded_costs:
-        source = f"recorded runs on {machine}"
-        return Evidence([*own_costs, *recorded_costs], source)
+        return Evidence([*own_costs, *recorded_costs], f"recorded runs on {machine}")
     if own_costs:
         return Evidence(own_costs)
     return _evidence_of_nearest_dataset(specs, recorded, machine)
+
+
+def _slowed_down(costs: KnownCosts, slowdown: float) -> KnownCosts:
+    """The costs of a run whose folds take so many times as long."""
+    return replace(costs, seconds=tuple(slowdown * seconds for seconds in costs.seconds))
 
 
 def _dataset_and_algorithm(spec: RunSpec) -> tuple[str, str]:

@@ -178,8 +178,6 @@ def _error_in_words_of_form(error: EcvError, entry: DatasetEntry) -> str:
     for setting in filter(on_form, SETTINGS.values()):
         if setting.label and text.startswith(f"{setting.name} must"):
             text = setting.label + text.removeprefix(setting.name)
-    for quoted_id in re.findall("'([a-z][a-z0-9-]*)'", text):
-        text = text.replace(f"'{quoted_id}'", f"'{titled(quoted_id)}'")
     return _ID_IN_SENTENCE.sub(_title_of_match, text)
 
 
@@ -188,11 +186,12 @@ def _title_of_match(match: re.Match[str]) -> str:
 
 
 _ID_IN_SENTENCE = re.compile(
-    r"(?<=choose )[a-z][\w+-]*|(?<=such as )[a-z][\w+-]*|(?<= or )[a-z][\w+-]*"
+    r"(?<=')[a-z][a-z0-9-]*(?=')"
+    r"|(?<=choose )[a-z][\w+-]*|(?<=such as )[a-z][\w+-]*|(?<= or )[a-z][\w+-]*"
     r"|(?<=but )[a-z][\w+-]*(?= ranks| predicts| classifies)|(?<=which )[a-z][\w+-]*(?= does not)"
 )
-"""Where our errors name a model or a metric by its id without quotes; other words stay as they are,
-as nothing has them for an id."""
+"""Where our errors name a model or a metric by its id: in quotes, or after such words; other words
+stay as they are, as nothing has them for an id."""
 
 
 class _PickedData(NamedTuple):

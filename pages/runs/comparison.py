@@ -87,10 +87,11 @@ def choose_runs() -> list[RunRecord]:
     # A key is what the address calls a run: the id of one's own, 'ml-100k--ease' of a recorded one.
     runs = _runs_by_key()
     address = st.query_params.get(COMPARED, "")
-    keys = list(dict.fromkeys(filter(None, address.split(","))))
     if _box_decides(address):
         keys = [key for key in st.session_state.get(COMPARED_BOX, []) if key in runs]
         address = ",".join(keys[:MOST])
+    else:
+        keys = list(dict.fromkeys(filter(None, address.split(","))))  # each name once
     st.session_state[COMPARED_BOX] = [key for key in keys if key in runs][:MOST]
     replace_in_address(COMPARED, address)
     labels = {key: choice_label(run) for key, run in runs.items()}

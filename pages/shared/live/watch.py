@@ -233,8 +233,8 @@ class Watch:
     def runs_of_group(self, group_id: str) -> list[RunRecord]:
         """As `Store.group`; runs that are all active are not read again. Raises: StoreError."""
         in_order_of_start = [run for run in self.drawn_activity().runs if run.group == group_id]
-        runs = {run.run_id: run for run in self.active_runs() if run.group == group_id}
-        if in_order_of_start and len(runs) == in_order_of_start[0].runs_in_group:
-            # No run of the group has ended, so the active runs are the whole group.
-            return [runs[run.run_id] for run in in_order_of_start if run.run_id in runs]
-        return self._store.group(group_id)
+        active = {run.run_id: run for run in self.active_runs() if run.group == group_id}
+        if not in_order_of_start or len(active) != in_order_of_start[0].runs_in_group:
+            return self._store.group(group_id)
+        # No run of the group has ended, so the active runs are the whole group.
+        return [active[run.run_id] for run in in_order_of_start if run.run_id in active]
