@@ -72,13 +72,13 @@ def efold_figure(
     colours = palette(dark)
     frame = history.frame()
     used_folds = frame[frame["used"]]
+    # Folds after the stop ran to check it. Their lines begin at the last fold that is used, so that
+    # they join those of the folds used.
+    checked_folds = frame[~frame["used"]]
+    from_stop_on = frame[len(used_folds) - 1 :]
     figure = go.Figure()
     band_name = f"{percent_text(history.confidence, 'g')} {BAND} of the {history.interval_kind}"
     _add_interval_band(figure, used_folds, colours.band, name=band_name)
-    checked_folds = frame[~frame["used"]]
-    # Folds after the stop ran to check it. Their lines begin at the stop, so that they join those
-    # of the folds used.
-    from_stop_on = frame[len(used_folds) - 1 :]
     if not checked_folds.empty:
         _add_interval_band(figure, from_stop_on, colours.faint_band, showlegend=False)
         _add_checked_means(figure, from_stop_on, colours)
@@ -96,7 +96,23 @@ def efold_figure(
         middle = {"x": 0.5, "xref": "paper", "y": 0.5, "yref": "paper"}
         figure.add_annotation(note(note_if_empty, 19, colours.muted, **middle))
     low, high = span or score_range(frame)
-    # Both axes are equally long, so that a width is as high as the interval band is thick.
+    lay_out(
+        figure,
+        base_layout(colours, height),
+        **_axes(history, low, high, colours),
+        uirevision="figure-1",
+    )
+    if frame.empty and span is None:  # without a fold there is no scale for this axis
+        figure.update_yaxes(showticklabels=False, showgrid=False)
+    _enlarge_type(figure, type_scale)
+    return figure
+
+
+def _axes(history: FoldHistory, low: float, high: float, colours: Palette) -> dict[str, Looks]:
+    """The axes of folds, of scores from low to high, and of widths.
+
+    Those of scores and widths are equally long: a width is as high as the interval band is thick.
+    """
     length = (1 + _HEADROOM) * (high - low)
     score_axis = _value_axis(history.metric, colours.mean, [low, low + length])
     score_axis["gridcolor"] = colours.grid
@@ -108,18 +124,11 @@ def efold_figure(
         "rangemode": "nonnegative",
     }
     folds = fold_ticks(history.k) | {"fixedrange": False, "linecolor": colours.muted}
-    lay_out(
-        figure,
-        base_layout(colours, height),
-        xaxis=plain_axis("folds seen (n)", **folds),
-        yaxis=score_axis,
-        yaxis2=width_axis,
-        uirevision="figure-1",
-    )
-    if frame.empty and span is None:  # without a fold there is no scale for this axis
-        figure.update_yaxes(showticklabels=False, showgrid=False)
-    _enlarge_type(figure, type_scale)
-    return figure
+    return {
+        "xaxis": plain_axis("folds seen (n)", **folds),
+        "yaxis": score_axis,
+        "yaxis2": width_axis,
+    }
 
 
 def _value_axis(title: str, colour: str, span: list[float]) -> Looks:

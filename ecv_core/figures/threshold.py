@@ -49,25 +49,14 @@ def threshold_figure(
     colours = palette(dark)
     settings = rule.values(spec)
     limit = float(settings[rule.axis.name])
-    # After each fold the rule compares a number with its setting: once it is at most the limit, the
-    # rule may stop. Before there is such a number, it is None.
+    # Before there is a number to compare with the limit, it is None.
     numbers = rule.watched.after_folds(moments, settings)
     frame = pd.DataFrame({"n": [moment.n for moment in moments], "number": numbers}).dropna()
     logarithmic = rule.axis.scale == "logarithmic"
     if logarithmic:
         frame = frame[frame["number"] > 0]
     figure = go.Figure()
-    figure.add_scatter(
-        x=frame["n"],
-        y=frame["number"],
-        mode="lines",
-        line={"color": colours.muted, "width": 2, "dash": "dot"},
-        showlegend=False,
-        hoverinfo="skip",
-    )
-    is_reached = frame["number"] <= limit
-    _add_marks(figure, frame[~is_reached], "above the line: go on", "circle-open", colours)
-    _add_marks(figure, frame[is_reached], "at most the line", "circle", colours)
+    _add_numbers(figure, frame, limit, colours)
     right_end = spec.max_folds + 0.5
     limit_words = rule.axis.in_words(limit)
     _add_named_line(figure, [0.5, right_end], [limit, limit], limit_words, "top left", colours.mean)
@@ -92,6 +81,21 @@ def threshold_figure(
         yaxis=axis(rule.watched.label.lower(), colours, **looks),
         uirevision="threshold",
     )
+
+
+def _add_numbers(figure: go.Figure, frame: pd.DataFrame, limit: float, colours: Palette) -> None:
+    """The number after each fold, filled where it is at most the limit: there the rule may stop."""
+    figure.add_scatter(
+        x=frame["n"],
+        y=frame["number"],
+        mode="lines",
+        line={"color": colours.muted, "width": 2, "dash": "dot"},
+        showlegend=False,
+        hoverinfo="skip",
+    )
+    is_reached = frame["number"] <= limit
+    _add_marks(figure, frame[~is_reached], "above the line: go on", "circle-open", colours)
+    _add_marks(figure, frame[is_reached], "at most the line", "circle", colours)
 
 
 def _add_marks(
