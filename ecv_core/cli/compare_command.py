@@ -50,9 +50,8 @@ def compare_options(parser: argparse.ArgumentParser) -> None:
 def compare_command(options: argparse.Namespace) -> None:
     """Test every pair that can be tested fairly, and say why others are not."""
     runs = _runs(options.run_ids)
-    name_of_run = {}
-    for run, name in zip(runs, distinct_names(runs), strict=True):
-        name_of_run[run.run_id] = name
+    ids = [run.run_id for run in runs]
+    name_of_run = dict(zip(ids, distinct_names(runs), strict=True))
     comparisons, untested = compare_runs(runs)
     tests_of_pairs = further_tests(comparisons, runs, options.rope)
     ranks = rank_over_datasets(runs)

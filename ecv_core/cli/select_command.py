@@ -283,13 +283,6 @@ def _share_of(joules: float, joules_of_all: float) -> float | None:
     return joules / joules_of_all
 
 
-def _energy_share_words(share: float | None) -> str:
-    """'13.6 % of the energy'; None where no energy is known."""
-    if share is None:
-        return "energy not known"
-    return f"{percent_text(share)} of the energy"
-
-
 def _select_recorded(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
     """The recorded study: what each dataset and all of them take over many orders of the folds."""
     from ecv_core.energy.parts import inflated_energy_words
@@ -317,8 +310,7 @@ def _select_recorded(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
         lines.append(
             f"{dataset}: {len(contenders)} contenders, "
             f"{percent_text(outcome.folds_share)} of the folds, "
-            f"{_energy_share_words(outcome.joules_share)}, the right winner in "
-            f"{percent_text(outcome.right_share, '.4g')} of {outcome.orders} orders"
+            f"{_shares_words(outcome.joules_share, outcome.right_share)} of {outcome.orders} orders"
         )
         right_shares.append(outcome.right_share)
         if outcome.joules_share is not None:
@@ -326,16 +318,22 @@ def _select_recorded(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
             joules_of_all += joules
     if not documents:
         raise InputError("there are no recorded runs to select from; compute a study first")
-    share = _share_of(joules_spent, joules_of_all)
+    joules_share = _share_of(joules_spent, joules_of_all)
     right_share = fmean(right_shares)
-    lines.append(
-        f"in total: {_energy_share_words(share)}, the right winner in "
-        f"{percent_text(right_share, '.4g')} of orders"
-    )
+    lines.append(f"in total: {_shares_words(joules_share, right_share)} of orders")
     note = inflated_energy_words(run for run in recorded_runs() if run.spec.dataset in documents)
     if note:
         lines.append(note)
-    return {"datasets": documents, "joules_share": share, "right": right_share}, "\n".join(lines)
+    document = {"datasets": documents, "joules_share": joules_share, "right": right_share}
+    return document, "\n".join(lines)
+
+
+def _shares_words(joules_share: float | None, right_share: float) -> str:
+    """What selections over orders of the folds spent, and how often they were right."""
+    energy = "energy not known"
+    if joules_share is not None:
+        energy = f"{percent_text(joules_share)} of the energy"
+    return f"{energy}, the right winner in {percent_text(right_share, '.4g')}"
 
 
 def _select_from_file(options: argparse.Namespace) -> tuple[dict[str, Any], str]:

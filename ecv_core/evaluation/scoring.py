@@ -565,6 +565,16 @@ def one_block(units: Indices, score: float) -> SampleValues:
     return SampleValues(units=units.min(keepdims=True), values=np.array([score], np.float64))
 
 
+def _blocks_of_whole_units(units: Indices) -> Indices:
+    """The block of each sample, drawn at random; samples of one unit, as a group, stay together."""
+    distinct_units, unit_of_sample = np.unique(units, return_inverse=True)
+    unit_count = len(distinct_units)
+    # The number of units seeds the draw, so that candidates of a search have the same blocks.
+    places = np.random.default_rng(unit_count).permutation(unit_count)
+    block_of_unit = places % min(_MOST_BLOCKS, unit_count)
+    return block_of_unit[unit_of_sample]
+
+
 def _jackknife_over_blocks(
     scorer: Callable[..., Any],
     responses: _Responses,
@@ -579,14 +589,8 @@ def _jackknife_over_blocks(
         the score; None where the scorer says another score, or none, of the estimator's responses
         alone.
     """
-    # A unit is a sample, or a group of samples that stays together. `units` has the unit of each
-    # sample, and a block is made of whole units.
-    distinct_units, unit_of_sample = np.unique(units, return_inverse=True)
-    unit_count = len(distinct_units)
-    block_count = min(_MOST_BLOCKS, unit_count)
-    # The number of units seeds the draw, so that candidates of a search have the same blocks.
-    block_of_unit = np.random.default_rng(unit_count).permutation(unit_count) % block_count
-    block_of_sample = block_of_unit[unit_of_sample]
+    block_of_sample = _blocks_of_whole_units(units)
+    block_count = int(block_of_sample.max()) + 1
     all_rows = np.arange(len(truth))
     scores_without_block = np.empty(block_count)
     try:

@@ -40,7 +40,6 @@ def selection_document(
     """
     names = [contender.name for contender in contenders]
     verdict = result.verdict
-    winner = verdict.winner
     mean = result.winner_mean
     tied: list[Any] = _names_at(verdict.tied, names)
     as_good: list[Any] = _names_at(verdict.as_good, names)
@@ -75,7 +74,7 @@ def selection_document(
         "withheld": withheld_sentence(terms) or None,
         "budget": budget,
         "spent": result.spent,
-        "winner": names[winner],
+        "winner": names[verdict.winner],
         "winner_mean": mean,
         "winner_mean_corrected": mean - terms.sign * verdict.optimism,
         "winner_mean_corrected_for": f"the mean of all {terms.k} folds",
@@ -673,8 +672,7 @@ def lanes(
     """
     import pandas as pd
 
-    lanes_now = [_Lane() for _ in contenders]
-    lanes_of_steps = [lanes_now]
+    lanes_of_steps = [[_Lane() for _ in contenders]]
     for index, selection_round in enumerate(rounds):
         decision = None
         if selection_round.decided:
@@ -689,10 +687,9 @@ def lanes(
             leader_mean=abs(leader_mean),
             best=best_with_place(terms, earlier_rounds),
         )
-        lanes_now = [step.lane(place, lane_before) for place, lane_before in enumerate(lanes_now)]
-        lanes_of_steps.append(lanes_now)
-
-    best_first = _best_first(lanes_now)
+        lanes_before = lanes_of_steps[-1]
+        lanes_of_steps.append([step.lane(place, lane) for place, lane in enumerate(lanes_before)])
+    best_first = _best_first(lanes_of_steps[-1])
     if terms.until == "order" and verdict is not None and rounds[-1].decided:
         # The distances to the best were measured on the folds that the best ran. Others ran on, and
         # may have changed places since.

@@ -228,21 +228,21 @@ def _correct_roles(token: str, recognised: Recognised, kept_layout: Layout | Non
         )
     corrected = layout.with_roles(column_of_role)
     column_of_times = corrected.column("timestamp")
-    if column_of_times is None:
-        return corrected
-    if column_of_times != layout.column("timestamp"):
-        # Another column was picked, whose times may be in another unit.
-        corrected = with_unit(corrected, recognised.rows)
-    unit = _pick(
-        row_of_usual_roles,
-        "Times are",
-        UNIT_TEXTS,
-        corrected.unit,
-        key=f"unit-{columns_key}-{column_of_times}",
-        help=explained(_UNIT_HELP),
-        width=270,
-    )
-    return replace(corrected, unit=unit)
+    if column_of_times is not None:
+        if column_of_times != layout.column("timestamp"):
+            # Another column was picked, whose times may be in another unit.
+            corrected = with_unit(corrected, recognised.rows)
+        unit = _pick(
+            row_of_usual_roles,
+            "Times are",
+            UNIT_TEXTS,
+            corrected.unit,
+            key=f"unit-{columns_key}-{column_of_times}",
+            help=explained(_UNIT_HELP),
+            width=270,
+        )
+        corrected = replace(corrected, unit=unit)
+    return corrected
 
 
 def _offer_to_leave_out_rows(
@@ -349,21 +349,9 @@ def show_outcome(token: str, plain: PlainFile, layout: Layout) -> None:
         layout: How it is read; with a user and an item, or a target.
     """
     about = own.built_dataset(own.folder_of(token), layout)
-    if about is None:  # the file was not yet read in this layout
-        progress = st.empty()
-        was_pressed = st.session_state.get(_READING) == (token, layout)
-        if plain.size > MOST_BYTES_UNASKED and not was_pressed:
-            progress.button(
-                f"Read the file ({plain.size / MEGABYTE:,.0f} MB)",
-                type="primary",
-                icon=":material/play_arrow:",
-                key="read-own",
-                on_click=_ask_to_read,
-                args=(token, layout),
-            )
-            return
-        about = _read_file(progress, token, plain, layout)
-    if about is None:  # the file cannot be used, and the page says why
+    if about is None:
+        about = _read_once_asked(token, plain, layout)
+    if about is None:
         return
     st.header("What can be used", anchor=False)
     if about.task is None:
@@ -372,6 +360,27 @@ def show_outcome(token: str, plain: PlainFile, layout: Layout) -> None:
     else:
         _show_samples(about)
     _offer_to_keep(token, about)
+
+
+def _read_once_asked(token: str, plain: PlainFile, layout: Layout) -> About | None:
+    """Read a small file at once, and a large one at the press of a button.
+
+    Returns:
+        None while the button is not pressed, and where the file cannot be used; the page says why.
+    """
+    progress = st.empty()
+    was_pressed = st.session_state.get(_READING) == (token, layout)
+    if plain.size > MOST_BYTES_UNASKED and not was_pressed:
+        progress.button(
+            f"Read the file ({plain.size / MEGABYTE:,.0f} MB)",
+            type="primary",
+            icon=":material/play_arrow:",
+            key="read-own",
+            on_click=_ask_to_read,
+            args=(token, layout),
+        )
+        return None
+    return _read_file(progress, token, plain, layout)
 
 
 def _ask_to_read(token: str, layout: Layout) -> None:

@@ -60,19 +60,23 @@ _BEGUN = "study-begun"
 """In the session: the study to show next."""
 
 
+def _choose_begun_study(labels: Mapping[str, str]) -> None:
+    """Pick the study that was begun just now, if any."""
+    begun_study = st.session_state.pop(_BEGUN, "")
+    if begun_study:
+        st.session_state[_CHOICE] = begun_study
+        # If the widget is drawn already, Streamlit lets only the widget itself write its address.
+        with suppress(StreamlitAPIException):
+            st.query_params[_CHOICE] = labels[begun_study]
+
+
 def pick_study() -> str:
     """RECORDED, or the id of the study that is picked; a widget only where there are own ones."""
     own_studies = stored_plans(store(), STUDY)
     labels = {RECORDED: "Recorded with e-fold"}
     for plan in own_studies:
         labels[plan.plan_id] = _label(plan)
-    begun_study = st.session_state.pop(_BEGUN, "")
-    if begun_study:
-        st.session_state[_CHOICE] = begun_study
-        # If the widget is drawn already, Streamlit lets only the widget itself write its
-        # address.
-        with suppress(StreamlitAPIException):
-            st.query_params[_CHOICE] = labels[begun_study]
+    _choose_begun_study(labels)
     # The link is warned of only before anything is picked: later, a picked study may have been
     # removed.
     translate_address(_CHOICE, labels, warns_of_unknown=_CHOICE not in st.session_state)
