@@ -425,6 +425,7 @@ class Selection:
             settled = self._settle_places(comparison)
         else:
             settled = self._settle_rivals(comparison, budget_is_spent=budget_is_spent)
+        dropped = tuple(contender for contender in in_before if contender in settled)
         in_before_or_now = {*in_before, *self.still_in}
         gaps = {}
         for contender, gap in comparison.gaps.items():
@@ -438,7 +439,7 @@ class Selection:
             leader=comparison.leader,
             gaps=gaps,
             turns=turns,
-            dropped=tuple(contender for contender in in_before if contender in settled),
+            dropped=dropped,
             still_in=tuple(self.still_in),
             decided=self.decided,
             expected_loss=self._expected_loss(comparison),
