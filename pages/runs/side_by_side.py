@@ -6,18 +6,21 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import pandas as pd
 import streamlit as st
 
 from ecv_core.access.roles import Action
+from ecv_core.analysis.comparison.fairness import why_unfair
 from ecv_core.analysis.comparison.names import distinct_names
 from ecv_core.analysis.comparison.paired_runs import (
     Comparison,
     Untested,
     compare_runs,
     comparison_frame,
+    untested_pair,
 )
 from ecv_core.analysis.comparison.settings import compared_settings
 from ecv_core.analysis.ranking import place_by_mean
@@ -260,7 +263,18 @@ def _pairs_under_ids(runs: Sequence[NamedRun]) -> RunPairs:
             with_folds.append(run)
             folds = tuple(fold.fold for fold in run.folds)
             cache_key.append((run.run_id, folds, run.spec.to_json()))
-    return _compared_pairs(store().url, tuple(cache_key), with_folds)
+    pairs = _compared_pairs(store().url, tuple(cache_key), with_folds)
+    return RunPairs(pairs.tested, pairs.untested + _pairs_never_tested([run for _, run in runs]))
+
+
+def _pairs_never_tested(runs: Sequence[RunRecord]) -> list[Untested]:
+    """Pairs with a run that has no fold yet, whose settings say already that no test is fair."""
+    pairs = []
+    for first, second in combinations(runs, 2):
+        reason = why_unfair(first.spec, second.spec)
+        if reason and not (first.folds and second.folds):
+            pairs.append(untested_pair(first, second, reason))
+    return pairs
 
 
 def _pairs_under_names(runs: Sequence[NamedRun]) -> RunPairs:
@@ -335,8 +349,7 @@ def _certainty(runs: Sequence[NamedRun], comparisons_of_best: Sequence[Compariso
     if len(_panels(runs)) == len(runs):
         return Certainty.UNTESTED
     for _, run in runs:
-        # A run without a fold may become the best, and a test may need folds that are to come.
-        if run.state.active and not (run.folds and comparisons_of_best):
+        if _is_waited_for(run, runs, comparisons_of_best):
             return Certainty.OPEN
     if not comparisons_of_best:
         return Certainty.UNTESTED
@@ -347,6 +360,20 @@ def _certainty(runs: Sequence[NamedRun], comparisons_of_best: Sequence[Compariso
     if all_differ and len(comparisons_of_best) >= others:
         return Certainty.SURE
     return Certainty.CLOSE
+
+
+def _is_waited_for(
+    run: RunRecord, runs: Sequence[NamedRun], comparisons_of_best: Sequence[Comparison]
+) -> bool:
+    """Whether folds of this run that are to come may decide which run is the best."""
+    # A run without a fold may become the best, and a test may need folds that are to come.
+    if not run.state.active or (run.folds and comparisons_of_best):
+        return False
+    # Of a run that no test may compare with any other, folds decide nothing.
+    for _, other in runs:
+        if other.run_id != run.run_id and not why_unfair(run.spec, other.spec):
+            return True
+    return False
 
 
 def _headline(runs: Sequence[NamedRun], comparisons_of_best: Sequence[Comparison]) -> str:

@@ -347,6 +347,15 @@ def test_the_best_is_not_sure_while_a_run_has_no_fold_and_its_energy_is_not_coun
     assert verdict(app)[0] == "close"
 
 
+def test_a_run_that_goes_on_and_can_never_be_tested_is_not_waited_for(app, a_run):
+    done = a_run(SCORES)
+    waiting = a_run(algorithm="popular", seed=7, state=RunState.QUEUED)
+    open_compare(app, done.run_id, waiting.run_id)
+    assert verdict(app)[0] == "not tested"
+    reason = "ItemKNN and Popularity (different seeds, so other draws (7 and 42))"
+    assert f"Not tested, because it would not be fair\\: {reason}" in texts(app)
+
+
 def test_stopped_runs_that_are_not_ones_own_lead_to_the_replay_of_the_best(as_one, a_run):
     runs = [a_run(SCORES[:4], stopped_at=4, algorithm=name) for name in ("popular", "ease")]
     app = as_one("viewer")

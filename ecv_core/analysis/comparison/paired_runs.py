@@ -205,7 +205,7 @@ def compare_runs(runs: Sequence[RunRecord]) -> tuple[list[Comparison], list[Unte
         pair = _Pair(first, second, tuple(sorted(first.folds & second.folds)))
         reason = why_unfair(first.spec, second.spec) or _why_not_testable(pair)
         if reason:
-            untested.append(_untested(pair, reason))
+            untested.append(untested_pair(first, second, reason))
         elif pair.has_users:
             pairs_with_users[fair_key(first.spec), pair.folds].append(pair)
         else:
@@ -250,16 +250,18 @@ def _untested_without_p(tested_pair: _TestedPair) -> Untested:
         f"in all {test.pairs:,} {test.over} they differ by the same, which does not tell by how "
         "much they would in others"
     )
-    return _untested(tested_pair.pair, reason)
+    return untested_pair(tested_pair.pair.first, tested_pair.pair.second, reason)
 
 
-def _untested(pair: _Pair, reason: str) -> Untested:
-    subject = dataset_and_metric(pair.first.spec)
+def untested_pair(
+    first: ScoredRun | RunRecord, second: ScoredRun | RunRecord, reason: str
+) -> Untested:
+    """Two runs of which no test would be fair, for this reason."""
     return Untested(
-        first=pair.first.run_id,
-        second=pair.second.run_id,
+        first=first.run_id,
+        second=second.run_id,
         reason=reason,
-        on_other_data=subject != dataset_and_metric(pair.second.spec),
+        on_other_data=dataset_and_metric(first.spec) != dataset_and_metric(second.spec),
     )
 
 
