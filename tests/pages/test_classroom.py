@@ -133,6 +133,22 @@ def test_a_lecture_that_is_over_has_no_page_and_says_so_to_phones(client):
         assert phone.receive_json() == {"ended": True}
 
 
+def test_a_phone_that_sends_nonsense_and_hangs_up_is_no_error(room):
+    app = Starlette(routes=classroom_routes())
+
+    async def hung_up(scope, receive, send):
+        async def send_until_closed(message):
+            if message["type"] == "websocket.close":
+                raise OSError("the client has disconnected")  # as uvicorn does
+            await send(message)
+
+        await app(scope, receive, send_until_closed)
+
+    with phone_of(TestClient(hung_up), room) as phone:
+        joined(phone, "a")
+        phone.send_text("{")
+
+
 def test_a_phone_gets_no_cookie(client, room):
     page = client.get(f"{PATH}{room.code}", headers={"accept": "text/html"})
     assert BROWSER not in page.cookies

@@ -39,6 +39,8 @@ _MOST_NAMES = 2000
 _MOST_CHARACTERS = 1_000_000
 """That the lecturer's page may send at once; a picture has about 60,000."""
 _MOST_CHARACTERS_OF_A_PHONE = 500
+_PAGE_HAS_GONE = (WebSocketDisconnect, RuntimeError)
+"""What sending to a page that has just gone raises; closing it, too."""
 _PATIENCE_SECONDS = 2.0
 """For a phone that does not take what it is sent: it has to connect again."""
 _SECONDS_WITHOUT_HOST = 600.0
@@ -169,10 +171,10 @@ async def _send(receiver: WebSocket, message: Mapping[str, object]) -> None:
     try:
         async with asyncio.timeout(_PATIENCE_SECONDS):
             await receiver.send_json(message)
-    except (WebSocketDisconnect, RuntimeError):  # the page has gone
+    except _PAGE_HAS_GONE:
         return
     except TimeoutError:
-        with suppress(RuntimeError):
+        with suppress(*_PAGE_HAS_GONE):
             await receiver.close()
 
 
@@ -243,7 +245,7 @@ async def _serve(
         # These errors mean that the other end has gone, sends nonsense, or sends nothing.
         with suppress(WebSocketDisconnect, ValueError, TimeoutError):
             await serve(room, socket)
-    with suppress(RuntimeError):
+    with suppress(*_PAGE_HAS_GONE):
         await socket.close()
 
 

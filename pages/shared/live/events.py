@@ -59,7 +59,7 @@ machine to the fold."""
 _TOLERATED_SECONDS = 0.2
 """A look that is so much too early counts, since the next comes half a second later."""
 _PAGE_HAS_GONE = (WebSocketDisconnect, RuntimeError)
-"""What sending to a page that has just gone raises."""
+"""What sending to a page that has just gone raises; closing it, too."""
 _PATIENCE_SECONDS = 2.0
 """For a page that does not take what it is told: it is told nothing more."""
 _MOST_CHARACTERS = 4000
@@ -229,7 +229,8 @@ class Events:
                     return
                 page = _page_of_message(message.get("text") or "")
                 if page is None:
-                    await socket.close()
+                    with suppress(*_PAGE_HAS_GONE):
+                        await socket.close()
                     return
                 self._pages[socket] = page
                 self._new_page.set()
