@@ -14,7 +14,7 @@ from ecv_core import models
 from ecv_core.records.run import RunRecord, RunState
 from ecv_core.store.store import open_store
 from tests.browser.dashboard import Dashboard
-from tests.browser.tab import click_row, followed
+from tests.browser.tab import click_row, followed, headed
 
 pytestmark = pytest.mark.browser
 
@@ -118,6 +118,7 @@ def test_a_row_of_the_table_opens_its_run_and_is_deleted_with_an_undo(
     expect(figure(page)).to_be_visible()
     page.go_back()  # one step, and nothing of the run is left in the address
     expect(page).to_have_url(f"{dashboard.url}/runs")
+    headed(page, "Runs")  # the page of the run has a table, too
     click_row(page, 1)
     page.get_by_role("button", name="Delete").click()
     expect(page.get_by_text("No runs yet")).to_be_visible()
