@@ -10,7 +10,11 @@ from ecv_core.cli.options import ANY_RUN, RUN, add_executor_options, add_json
 from ecv_core.cli.run_command import continue_run, summary
 from ecv_core.figures.words import counted, is_or_are
 from ecv_core.fold import check_data
-from ecv_core.jobs.heartbeat import abandoned_runs, interrupt_run_if_abandoned
+from ecv_core.jobs.heartbeat import (
+    abandoned_runs,
+    interrupt_abandoned_runs,
+    interrupt_run_if_abandoned,
+)
 from ecv_core.models import computed_here
 from ecv_core.records.errors import InputError
 from ecv_core.records.parameters import score_text
@@ -76,6 +80,8 @@ def runs_command(options: argparse.Namespace) -> None:
 def resume_command(options: argparse.Namespace) -> None:
     """Go on with a run here, to its stop or its last fold."""
     store = open_store()
+    # Folds are taken in only by runs that nobody has.
+    interrupt_abandoned_runs(store)
     import_rescued_runs(store)
     run_id = full_id(store, options.run_id)
     interrupt_run_if_abandoned(store, run_id)

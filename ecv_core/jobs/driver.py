@@ -377,10 +377,12 @@ def _ending_runs(plan_runs: PlanRuns, is_closing: Callable[[], bool]) -> Iterato
     except Cancelled as error:
         plan_runs.end(RunState.CANCELLED, str(error) or None)
     except KeyboardInterrupt:
-        plan_runs.end(RunState.INTERRUPTED, BY_HAND)
+        with suppress(StoreError):  # The database may be away.
+            plan_runs.end(RunState.INTERRUPTED, BY_HAND)
         raise
     except Terminated:
-        plan_runs.end(RunState.INTERRUPTED, GONE)
+        with suppress(StoreError):
+            plan_runs.end(RunState.INTERRUPTED, GONE)
         if not is_closing():
             raise
     except Exception as error:  # noqa: BLE001  it is raised again, or the program ends anyway

@@ -31,7 +31,7 @@ from ecv_core.jobs.plan import Plan
 from ecv_core.jobs.plan_runs import Callbacks, PlanRuns
 from ecv_core.jobs.plans.run import SPECULATE, RunPlan
 from ecv_core.jobs.plans.study import StudyPlan
-from ecv_core.records.errors import DamagedRun, EcvError, StoreError
+from ecv_core.records.errors import DamagedRun, EcvError, StoreError, Terminated
 from ecv_core.records.run import RunRecord, RunState
 from ecv_core.records.spec import RunSpec
 from ecv_core.store.engine import AGAIN_SECONDS, waiting_for_database
@@ -263,6 +263,8 @@ class RunManager(Queue):
                     continue
                 self._wake.wait()
                 self._wake.clear()
+            except Terminated:
+                return
             except StoreError as error:
                 # The thread outlives a database that is away for a while.
                 log.error("%s", error)
@@ -297,7 +299,7 @@ class RunManager(Queue):
         try:
             run = self._store.run(run_id)
             executor = self._executor_on(self._store.place_of(run.group) or place_asked(), run)
-            callbacks = Callbacks(trouble=self._show_trouble)
+            callbacks = Callbacks(trouble=self._wait_for_database)
             plan, plan_runs = plan_of(self._store, run, callbacks, with_queue=executor.capacity > 1)
             queued_ids = self._drive(plan, plan_runs, executor)
         except DamagedRun as error:
@@ -359,3 +361,9 @@ class RunManager(Queue):
 
     def _show_trouble(self, sentence: str | None) -> None:
         self.trouble = sentence
+
+    def _wait_for_database(self, sentence: str | None) -> None:
+        """As `Callbacks.trouble`. Raises: Terminated where this program is about to end."""
+        self._show_trouble(sentence)
+        if sentence and self._closing:
+            raise Terminated

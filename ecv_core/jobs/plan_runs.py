@@ -19,7 +19,7 @@ from ecv_core import stopping
 from ecv_core.energy.meter import with_emissions
 from ecv_core.evaluation import metric_of
 from ecv_core.jobs.plan import FoldTask, Plan, next_fold
-from ecv_core.records.errors import InputError, RunError, StoreError
+from ecv_core.records.errors import InputError, RunError, StoreError, Terminated
 from ecv_core.records.run import FoldResult, Moment, Progress, RunRecord, RunState, no_progress
 from ecv_core.records.spec import RunSpec
 from ecv_core.splits import exchangeable
@@ -147,6 +147,10 @@ class PlanRuns:
         """The state of each run that has ended here, or that others have now."""
         self._is_writing = False
         """Whether something finished is to be written, and is not yet."""
+        self._has_unsaved_fold = False
+        """Whether a fold that was computed here is not in the database yet."""
+        self._is_giving_up = False
+        """Whether nothing waits for the database any more."""
 
     # -- what a plan looks at -----------------------------------------------------------------
 
@@ -326,13 +330,21 @@ class PlanRuns:
     def commit(self, task: FoldTask, spec_index: int, result: FoldResult) -> None:
         """Keep a fold and what the rule makes of it; a full disk delays this, but loses nothing.
 
-        Where another program has the run by now, the fold is kept all the same.
+        Where another program has the run by now, the fold is kept all the same. Where this program
+        is told to end before the fold is saved, it is put into a file, as of `save_unstored_folds`.
         """
         spec = task.specs[spec_index]
         run_id = self._run_ids_by_key[_key_of_run(spec)]
         # The copy in memory saves the fold where the database is damaged meanwhile.
         self._copies_in_memory.setdefault(run_id, KeptRun(spec=spec)).add(run_id, result)
-        self._write_fold(run_id, result)
+        self._has_unsaved_fold = True
+        try:
+            self._write_fold(run_id, result)
+        except (KeyboardInterrupt, Terminated):
+            if self._has_unsaved_fold:
+                self._is_giving_up = True
+                log.error("%s", self._save_in_file("a fold could not be saved before the end"))
+            raise
 
     def _write_fold(self, run_id: str, result: FoldResult) -> None:
         """Write a fold, and where the run stands after it if no other program has it by now."""
@@ -361,6 +373,7 @@ class PlanRuns:
             owner=self.owner,
         )
         is_ours = self._retry_until_written(add_fold)
+        self._has_unsaved_fold = False
         self._claimed_runs.pop(run_id, None)
         if not is_ours:
             self._note_run_of_others(run_id)
@@ -483,14 +496,19 @@ class PlanRuns:
         if isinstance(error, RunError):
             # This error says what happened, and not only which fold is missing.
             cause = error
+        return RunError(self._save_in_file(str(cause)))
+
+    def _save_in_file(self, cause: str) -> str:
+        """Write what was computed here into a file of its own; the cause, and where the folds are.
+
+        Or that they are lost, where no file can be written.
+        """
         fold_count = sum(len(copy.rows) for copy in self._copies_in_memory.values())
         try:
             path = write_rescue_file(self.store, self._copies_in_memory)
-        except StoreError as rescue_error:
-            return RunError(
-                f"{cause}. {fold_count} folds are lost with this program: {rescue_error}"
-            )
-        return RunError(
+        except StoreError as error:
+            return f"{cause}. {fold_count} folds are lost with this program: {error}"
+        return (
             f"{cause}. The folds that this program has computed, {fold_count} in all, are kept in "
             f"{path}: ECV_DATABASE_URL=sqlite:///{path} opens it, and resume goes on there"
             f"{when_taken_in(self.store, path)}"
@@ -581,13 +599,19 @@ class PlanRuns:
         return tell
 
     def _retry_until_written(self, write: Callable[[], _Done]) -> _Done:
-        """Write, again and again until it is done; a sentence while it cannot be."""
+        """Write, again and again until it is done; a sentence while it cannot be.
+
+        Raises:
+            StoreError: Where nothing waits any more.
+        """
         was_refused = False
         self._is_writing = True
         while True:
             try:
                 done = write()
             except StoreError as error:
+                if self._is_giving_up:
+                    raise
                 if not was_refused:
                     log.error("%s", error)
                 was_refused = True
@@ -603,7 +627,12 @@ class PlanRuns:
 
         While something is to be written, its being there ends no trouble: only the write does.
         Else a server that answers and then fails would be waited for without an end.
+
+        Raises:
+            StoreError: Where nothing waits any more.
         """
+        if sentence and self._is_giving_up:
+            raise StoreError(sentence)
         if sentence or not self._is_writing:
             self.callbacks.trouble(sentence)
 
@@ -628,12 +657,17 @@ def keep_reported_fold(
         trouble: As of `Callbacks`; without it a fold that cannot be saved at once is an error.
 
     Raises:
-        RunError: Where the fold cannot be saved.
+        RunError: Where the fold cannot be saved; with `trouble`, it is in a file of its own then.
     """
     callbacks = Callbacks(trouble=trouble or _raise_unsaved_fold)
     plan_runs = PlanRuns(store, runs=[run], owner=owner, rule=rule, callbacks=callbacks)
     task = FoldTask(specs=(run.spec,), fold=result.fold)
-    plan_runs.commit(task, spec_index=0, result=result)
+    try:
+        plan_runs.commit(task, spec_index=0, result=result)
+    except RunError as error:
+        if trouble is None:
+            raise  # Whoever has reported the fold has it still.
+        raise plan_runs.save_unstored_folds(error) or error from None
     # The rule may have stopped the run after this fold, or it was the last one.
     plan_runs.finish_if_no_fold_is_missing(run.run_id)
 

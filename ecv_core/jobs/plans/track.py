@@ -33,6 +33,7 @@ from ecv_core.store.ownership import (
     owner_of,
     take_fold,
 )
+from ecv_core.store.rescue import import_rescued_runs
 from ecv_core.store.rows import OUTSIDE
 from ecv_core.store.store import Store
 from ecv_core.untrusted.files import DAMAGED
@@ -79,6 +80,8 @@ def begin_or_go_on(store: Store, spec: RunSpec, *, owner: str, resume: bool = Tr
         return _begin(store, spec, owner)
     if _is_left_behind(store, newest, owner):
         store.finish(newest.run_id, RunState.INTERRUPTED, error=LEFT, owner=owner)
+    import_rescued_runs(store)
+    if newest is not None:
         newest = store.run(newest.run_id)
     if newest.state.active:
         _check_not_running_elsewhere(newest, owner)
