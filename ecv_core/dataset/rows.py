@@ -321,10 +321,11 @@ class _LineRewriter:
     def __call__(self, chunk: pa.Buffer) -> bytes:
         """The next lines; the last chunk is empty."""
         text = self._begun_line + chunk.to_pybytes()
-        end_of_lines = len(text)
-        if chunk.size and len(text) <= limits.LONGEST_LINE:
-            # The line that goes on in the next chunk is kept for it.
-            end_of_lines = max(text.rfind(b"\n"), text.rfind(b"\r")) + 1
+        end_of_lines = max(text.rfind(b"\n"), text.rfind(b"\r")) + 1
+        # The line that goes on in the next chunk is kept for it. One that is too long is not: the
+        # parser refuses it.
+        if not chunk.size or len(text) - end_of_lines > limits.LONGEST_LINE:
+            end_of_lines = len(text)
         self._begun_line = text[end_of_lines:]
         return rewritten_lines(text[:end_of_lines], self._layout)
 

@@ -29,6 +29,7 @@ from ecv_core.dataset.losses import (
 from ecv_core.dataset.plain import no_report, plain_file
 from ecv_core.dataset.reading import read_rows
 from ecv_core.records.errors import DatasetError
+from ecv_core.untrusted import limits
 from tests.dataset.own.conftest import read_path, rows_of
 
 HEAD = "user,item,rating,timestamp,basket\n"
@@ -125,12 +126,15 @@ def test_of_a_repeated_pair_the_earliest_is_kept_whatever_the_order(read):
 
 
 @pytest.mark.parametrize("separator", ["::", "   "])
-def test_a_separator_of_many_signs_is_one_wherever_the_file_is_cut_into_pieces(read, separator):
+def test_a_separator_of_many_signs_is_one_wherever_the_file_is_cut_into_pieces(
+    read, separator, monkeypatch
+):
+    monkeypatch.setattr(limits, "LONGEST_LINE", 1000)  # as long as a piece
     lines = []
-    for number in range(300_000):  # some pieces of a MB
+    for number in range(30_000):
         lines.append(f"{separator.strip(':')}{number}{separator}{number % 7}{separator}3")
     _, reading = read("\n".join(lines) + "\n", name="ratings.dat")
-    assert (reading.rows, len(reading.interactions), reading.unused) == (300_000, 300_000, {})
+    assert (reading.rows, len(reading.interactions), reading.unused) == (30_000, 30_000, {})
 
 
 def test_a_decimal_comma_is_read_where_a_comma_separates_nothing(read):
