@@ -177,7 +177,8 @@ def _check_fair(baseline: GateSide, candidate: GateSide) -> None:
             "metric with --metric"
         )
     if baseline.file is not None and candidate.file is not None:
-        _check_same_metric(baseline.file.metric, candidate.file.metric)
+        _check_same_metric(baseline.file.own_metric, candidate.file.own_metric)
+        _check_same_dataset(baseline.file.dataset, candidate.file.dataset)
         _check_same_numbering(list(baseline.fold_means), list(candidate.fold_means))
         if baseline.file.direction.may_be_of_shares:
             sides = (baseline, candidate)
@@ -194,8 +195,17 @@ def _check_same_metric(first: str, second: str) -> None:
     """
     if not may_be_same_metric(first, second):
         raise InputError(
-            f"the scores of the baseline are {first} and those of the candidate {second}; choose "
-            "one metric for both with --metric"
+            f"the scores of the baseline are {first} and those of the candidate {second}; give "
+            "those of one metric, or choose it with --metric"
+        )
+
+
+def _check_same_dataset(first: str, second: str) -> None:
+    """Refuse files that say they are of different datasets. Raises: InputError."""
+    if first and second and first != second:
+        raise InputError(
+            f"the scores of the baseline are of the dataset {first} and those of the candidate of "
+            f"{second}; give scores on the same data"
         )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 
 import numpy as np
 
-from ecv_core.evaluation.directions import metric_named
+from ecv_core.evaluation.directions import is_metric_name, metric_named
 from ecv_core.records.arrays import Floats
 
 USER = "user"
@@ -27,6 +27,9 @@ _ROLES = {
 """What a column is, and its names, without capitals and signs."""
 _EPOCHS = {"epoch", "epochs", "iter", "iters", "iterations", "round", "rounds"}
 _METRIC_COLUMNS = {"metric", "metricname", "measure", "metricid"}
+_DATASET_COLUMNS = {"dataset", "datasets", "datasetname", "datasetid", "data", "dataid"} | {
+    *("task", "taskid", "taskname", "keydataset", "corpus", "problem"),
+}
 _ROW_NUMBERS = {"", "index", "folds", "split", "n", "i", "row", "#", "nr"}
 """Of a column that numbers the rows."""
 _PANDAS_INDEX = re.compile(r"|unnamed: ?\d+|index|level_0|__index_level_0__", re.IGNORECASE)
@@ -80,6 +83,8 @@ _SPREADS = frozenset(
     )
 )
 _ENDS_OF_INTERVALS = frozenset(words_of("lower upper lwr upr lb ub ci"))
+_TRAINING = frozenset(words_of("train training trainset"))
+_HELD_OUT = frozenset(words_of("test testing testset val valid validation eval dev holdout oof"))
 _SAMPLES_OF_BOOSTING = frozenset(words_of("train training valid test"))
 """What `cv` of programs for boosting calls the samples that a column is of."""
 _CENTRES = frozenset(
@@ -133,6 +138,35 @@ def is_export_of_runs(names: Sequence[str]) -> bool:
 def names_metrics(name: str) -> bool:
     """Whether a column of texts under this name says the metric of each row."""
     return _plain(name) in _METRIC_COLUMNS
+
+
+def names_datasets(name: str) -> bool:
+    """Whether a column under this name says which dataset each row is of."""
+    return _plain(name) in _DATASET_COLUMNS
+
+
+def names_samples(name: str) -> bool:
+    """Whether this is what samples are called, and no contender: 'train', 'validation_0'."""
+    words = words_of(name)
+    is_of_samples = not (_TRAINING | _HELD_OUT).isdisjoint(words)
+    others = [word for word in words if word not in _TRAINING | _HELD_OUT]
+    return is_of_samples and all(map(str.isdecimal, others))
+
+
+def is_training_beside_test(name: str, names: Iterable[str]) -> bool:
+    """Whether a column is of a contender's training: 'knn_train', beside 'knn_test' or 'knn'.
+
+    'train_rmse' is none: it has no contender in its name, and may be asked for as a metric.
+    """
+    words = words_of(name)
+    if _TRAINING.isdisjoint(words) or is_metric_name(name):
+        return False
+    measured = [word for word in words if word not in _TRAINING]
+    for other in names:
+        words_of_other = [word for word in words_of(other) if word not in _HELD_OUT]
+        if words_of_other == measured:
+            return True
+    return False
 
 
 def names_states(name: str) -> bool:

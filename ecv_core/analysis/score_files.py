@@ -20,6 +20,8 @@ from ecv_core.analysis.score_exports import normalise_export
 from ecv_core.analysis.score_rows import (
     MetricClue,
     ScoreRows,
+    check_samples,
+    dataset_of,
     left_out_words,
     named_means_at_end,
     rows_of_long,
@@ -101,7 +103,11 @@ class ScoreFile:
     folds: tuple[str, ...]
     """Names of the folds: fold i of a contender is the i-th of them."""
     metric: str
-    """What is scored, as the file or the user calls it; empty where nobody says it."""
+    """What is scored, as the user or else the file calls it; empty where nobody says it."""
+    own_metric: str = ""
+    """The same as the file calls it."""
+    dataset: str = ""
+    """What the scores are of, where a column says it."""
     direction: Direction
     left_out: str
     """What of the file was not used or is no plain number, in sentences; empty for nothing."""
@@ -194,6 +200,8 @@ def _read_contenders(path: Path, metric: str | None) -> ScoreFile:
     file_table = table_of(path, file)
     export_part = normalise_export(file_table.table, file)
     parsed = parse_score_texts(export_part.table, is_delimited=file_table.is_delimited)
+    dataset = dataset_of(parsed.table, file)
+    check_samples(parsed.table, file)
     rows = _score_rows(parsed.table, file, metric)
     contenders = _contenders(rows.labels, rows.scores, file)
     users = rows.labels.get(USER)
@@ -218,6 +226,8 @@ def _read_contenders(path: Path, metric: str | None) -> ScoreFile:
         ),
         folds=tuple(folds_part.folds),
         metric=metric or rows.metric,
+        own_metric=rows.metric,
+        dataset=dataset,
         direction=direction,
         left_out=_sentences_of_left_out(left_out, parsed, notes),
     )
@@ -562,9 +572,7 @@ def _cell_twice(cells: Indices, labels: Mapping[str, RowLabels], file: str) -> I
     filled_cells, row_counts = np.unique(cells, return_counts=True)
     first_repeated_cell = filled_cells[row_counts > 1][0]
     row = int(np.argmax(cells == first_repeated_cell))
-    way_out = (
-        f"; keep one, give each repetition and dataset folds of its own, or add column '{USER}'"
-    )
+    way_out = f"; keep one, give each repetition folds of its own, or add column '{USER}'"
     if USER in labels:
         way_out = f", user {_label(labels, USER, row)}; keep one"
     return InputError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -60,7 +61,7 @@ def _with_all_names(rows: Sequence[Row]) -> list[dict[str, Any]]:
 def _parsed_values(text: str, file: str) -> object:
     """The value, or a list of the values that stand on a line each."""
     try:
-        return json.loads(text)
+        return json.loads(text, object_pairs_hook=_object_of)
     except (ValueError, RecursionError) as error:
         error_of_whole = error
     # The text is no single value, so each of its lines may be one (JSON Lines). If a line is not
@@ -70,10 +71,19 @@ def _parsed_values(text: str, file: str) -> object:
         if not line.strip():
             continue
         try:
-            rows.append(json.loads(line))
+            rows.append(json.loads(line, object_pairs_hook=_object_of))
         except (ValueError, RecursionError):
             raise InputError(f"{file} is not valid JSON ({error_of_whole}); {_FORMS}") from None
     return rows
+
+
+def _object_of(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """An object with these names and values. Raises: ValueError where a name is there twice."""
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        (name, _), *_ = Counter(name for name, _ in pairs).most_common(1)
+        raise ValueError(f"'{name[:100]}' is there twice")
+    return fields
 
 
 def _rows_of_any_form(value: object) -> Sequence[Row]:

@@ -19,8 +19,10 @@ from ecv_core.analysis.score_columns import (
     is_mean_of,
     is_summary,
     is_time_or_cost,
+    names_datasets,
     names_metrics,
     names_row_numbers,
+    names_samples,
     partition_names,
     words_of,
 )
@@ -161,6 +163,47 @@ def left_out_words(names: Sequence[str], reason: str) -> list[str]:
     if len(names) > _MOST_NAMED:
         shown = f"{len(names)} columns or rows"
     return [f"{shown} ({reason})"]
+
+
+def dataset_of(table: pa.Table, file: str) -> str:
+    """The dataset of all rows, where a column says it; empty where none does.
+
+    Raises:
+        InputError: For several, whose folds are no folds of one.
+    """
+    for column in table.column_names:
+        if not names_datasets(column) or not (is_text(table, column) or is_whole(table, column)):
+            continue
+        datasets = _distinct_texts(table, column)
+        if len(datasets) > 1:
+            raise InputError(
+                f"the column '{column}' of {file} has {len(datasets)} datasets, such as "
+                f"{listed(datasets[:2])}, and scores of different datasets are no folds of one; "
+                "give the rows of one dataset"
+            )
+        return datasets[0]
+    return ""
+
+
+def check_samples(table: pa.Table, file: str) -> None:
+    """Refuse rows of training beside rows of the test. Raises: InputError."""
+    for column in table.column_names:
+        if not is_text(table, column):
+            continue
+        samples = _distinct_texts(table, column)
+        if len(samples) > 1 and all(map(names_samples, samples)):
+            raise InputError(
+                f"the column '{column}' of {file} has {listed(samples)}, which are samples of one "
+                "fold; give only the rows of held-out samples"
+            )
+
+
+def _distinct_texts(table: pa.Table, column: str) -> list[str]:
+    """The different values of a column, in their order; of many the first."""
+    # It is imported here, as most files need none of what it loads.
+    from pyarrow import compute
+
+    return [str(value) for value in compute.unique(table[column])[:_MOST_NAMED].to_pylist()]
 
 
 def without_summary_rows(table: pa.Table, fold_column: str, file: str) -> TablePart:
@@ -406,7 +449,7 @@ def rows_of_one_metric(
         SeveralMetrics.
     """
     for column in columns:
-        if not names_metrics(column) or not is_text(table, column):
+        if not is_text(table, column) or not _says_metrics(table, column):
             continue
         # It is imported here, as most files need none of what it loads.
         from pyarrow import compute
@@ -420,6 +463,14 @@ def rows_of_one_metric(
         left_out = left_out_words(others, "other metrics")
         return TablePart(table.drop_columns([column]), left_out, metric_clue=clue)
     return TablePart(table, [])
+
+
+def _says_metrics(table: pa.Table, column: str) -> bool:
+    """Whether a column of texts says the metric of each row, by its name or its values."""
+    if names_metrics(column):
+        return True
+    # In what pandas and R melt, a variable is a metric or a contender.
+    return column.lower() == "variable" and all(map(is_metric_name, _distinct_texts(table, column)))
 
 
 def _score_column(

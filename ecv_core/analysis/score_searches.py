@@ -63,6 +63,23 @@ def check_not_only_means(names: Sequence[str], file: str) -> None:
             )
 
 
+def check_not_turned_round(row_names: Sequence[str], file: str) -> None:
+    """Refuse a search that has a column per candidate, which would pass for a fold.
+
+    Args:
+        row_names: What the rows of a table are called.
+        file: How a sentence names it.
+
+    Raises:
+        InputError.
+    """
+    if is_search(row_names):
+        raise InputError(
+            f"{file} has scikit-learn's cv_results_ turned round; give it with a row per "
+            "candidate, as pandas.DataFrame(search.cv_results_) has it"
+        )
+
+
 def rows_of_search(table: pa.Table, file: str, metric: str | None) -> ScoreRows:
     """The scores of a search: it has a row per candidate, and a column per fold and metric.
 

@@ -23,9 +23,11 @@ from ecv_core.analysis.score_columns import (
     is_summary,
     is_time_or_cost,
     is_time_or_cost_among,
+    is_training_beside_test,
     metric_of_fold,
     names_epochs,
     names_row_numbers,
+    names_samples,
     partition_names,
 )
 from ecv_core.analysis.score_rows import (
@@ -41,6 +43,7 @@ from ecv_core.analysis.score_rows import (
     without_row_numbers,
     without_summary_rows,
 )
+from ecv_core.analysis.score_searches import check_not_turned_round
 from ecv_core.analysis.score_tables import (
     COLUMNS,
     LONGEST_NAME,
@@ -62,6 +65,8 @@ from ecv_core.records.parameters import listed
 if TYPE_CHECKING:
     import pyarrow as pa
 
+_MOST_NAMED = 10
+"""More columns are not named in a sentence."""
 _LEAST_COUNT = 10
 """Beside fractions up to 1, whole numbers that go up to this at least are counts, and no scores."""
 
@@ -99,6 +104,8 @@ def rows_of_wide(
     table = metric_part.table
     # One column may label the rows, with the names of contenders or of folds.
     label_column = roles.get("contender") or roles.get("fold") or _row_label_column(table, file)
+    if label_column is not None:
+        check_not_turned_round(texts_of(table, label_column), file)
     score_columns = _score_columns(table, label_column, file)
     # A column called 'contender' or 'fold' says that the rows are no rounds of boosting.
     if not roles:
@@ -152,9 +159,16 @@ def _scores_of_contender_rows(
         table = table.filter(pa.array([name in kept for name in row_names]))
     left_out = folds.left_out + left_out_words(times, "times or costs") + contenders.left_out
     columns = _ScoreNames(folds.names, left_out, folds.metric_clue or contenders.metric_clue)
-    return _scores_of_cells(
+    rows = _scores_of_cells(
         table, label_column, columns, file, column_role="fold", row_role="contender"
     )
+    if columns.metric_clue is not None or any(map(is_fold_name, columns.names)):
+        return rows
+    note = (
+        f"Each of {listed(columns.names[:_MOST_NAMED])} is taken for a fold, although no column is "
+        "called after one."
+    )
+    return replace(rows, notes=[note])
 
 
 def _scores_of_fold_rows(
@@ -459,6 +473,9 @@ def _fold_columns_of_one_metric(names: Sequence[str], file: str, wanted: str | N
         if metric:
             metric_of_column[name] = metric
     metrics = list(dict.fromkeys(metric_of_column.values()))
+    of_training, of_test = partition_names(metrics, is_of_training)
+    if wanted is None:
+        metrics = of_test or of_training
     chosen = chosen_metric(metrics, wanted, file)
     folds, others = partition_names(names, lambda name: metric_of_column.get(name) == chosen)
     clue = MetricClue(f"'{chosen}' in the columns' names", chosen)
@@ -479,10 +496,17 @@ def _contender_names(
     Raises:
         SeveralMetrics.
     """
-    # Names that are all metrics are those of one contender. Beside others 'l1' and 'l2' are metrics
-    # too, but alone they may be contenders.
-    not_norms = [name for name in names if not is_norm(name)]
-    if not_norms and all(map(is_metric_name, not_norms)):
+    of_training, of_test = partition_names(names, lambda name: is_training_beside_test(name, names))
+    contenders = _contenders_of_test(of_test, times, file, wanted)
+    left_out = left_out_words(of_training, "scores of training")
+    return contenders._replace(left_out=left_out + contenders.left_out)
+
+
+def _contenders_of_test(
+    names: Sequence[str], times: Sequence[str], file: str, wanted: str | None
+) -> _ScoreNames:
+    """As `_contender_names`, without scores of training that have those of the test beside them."""
+    if _are_of_nobody(names):
         return _metric_of_only_contender(names, times, file, wanted)
     every_name = _ScoreNames(list(names), [])
     # For each name, these are the words in it that name a metric: 'rmse' of 'knn rmse'.
@@ -505,6 +529,17 @@ def _contender_names(
     contenders, others = partition_names(names, lambda name: metric_words[name] == chosen)
     clue = MetricClue(f"'{chosen}' in the contenders' names", chosen)
     return _ScoreNames(contenders, left_out_words(others, "other metrics"), clue)
+
+
+def _are_of_nobody(names: Sequence[str]) -> bool:
+    """Whether names are all of metrics, or all of samples such as 'test', and so of one contender.
+
+    Beside others 'l1' and 'l2' are metrics too, but alone they may be contenders.
+    """
+    if all(map(names_samples, names)):
+        return True
+    not_norms = [name for name in names if not is_norm(name)]
+    return bool(not_norms) and all(map(is_metric_name, not_norms))
 
 
 def _check_no_opposites(metric_words: Mapping[str, str], file: str) -> None:

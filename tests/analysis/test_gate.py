@@ -112,12 +112,14 @@ def test_where_lower_is_better_the_sentence_says_that_the_difference_is_turned_r
     assert "the difference is -" in gate(BASELINE, [0.45, 0.50, 0.47, 0.53]).sentence
 
 
-def gate_files(folder: Path, baseline: str, candidate: str) -> GateVerdict:
+def gate_files(
+    folder: Path, baseline: str, candidate: str, metric: str | None = None
+) -> GateVerdict:
     sides = []
     for name, text in (("baseline.csv", baseline), ("candidate.csv", candidate)):
         path = folder / name
         path.write_text(text)
-        sides.append(side_of_file(path, "", None))
+        sides.append(side_of_file(path, "", metric))
     return gate_sides(*sides, margin=None, confidence=0.95).verdict
 
 
@@ -140,6 +142,17 @@ def test_files_of_other_metrics_units_or_numbers_of_folds_are_not_compared(tmp_p
     with pytest.raises(InputError, match=r"is 0\.31 and that of the candidate 31, so one of"):
         gate_files(tmp_path, rates, rates.replace(",.", ","))
     assert gate_files(tmp_path, errors, errors.replace(",.", ","))  # an RMSE has any size
+
+
+def test_files_that_are_of_two_datasets_or_of_two_metrics_however_called_are_not_compared(
+    tmp_path: Path,
+) -> None:
+    of_ml = "dataset,model,fold,rmse\nml,A,0,.9\nml,A,1,.8\n"
+    assert gate_files(tmp_path, of_ml, of_ml)
+    with pytest.raises(InputError, match="baseline are of the dataset ml and those of the cand"):
+        gate_files(tmp_path, of_ml, of_ml.replace("ml", "amazon"))
+    with pytest.raises(InputError, match="baseline are rmse and those of the candidate mae"):
+        gate_files(tmp_path, of_ml, of_ml.replace("rmse", "mae"), "rmse")
 
 
 @pytest.mark.parametrize("name", ["{}", "fold {}", "Fold{}", "{}.0"])

@@ -1179,3 +1179,111 @@ def test_columns_of_metrics_with_opposite_directions_are_refused(read_text) -> N
     with pytest.raises(InputError, match="by their names knn ndcg and svd rmse in"):
         read_text("fold,knn ndcg,svd rmse\n1,.93,.8\n2,.94,.7\n")
     assert len(read_text("fold,svd log loss,knn hinge loss\n1,.3,.4\n2,.4,.5\n").contenders) == 2
+
+
+# What is no fold, or no contender, of one dataset.
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "dataset,model,fold,ndcg\nml,A,1,0.3\nml,A,2,0.4\namazon,B,1,0.1\namazon,B,2,0.2\n",
+        "Data Set,model,fold,ndcg\nml,A,1,0.3\namazon,A,2,0.1\nml,B,1,0.4\namazon,B,2,0.2\n",
+        "fold,dataset,A,B\n1,ml,0.3,0.4\n2,amazon,0.1,0.2\n",
+        "task_id,A,B\nml,0.3,0.4\namazon,0.1,0.2\n",
+        "run_id,status,metrics.ndcg,params.fold,params.model,params.dataset\n"
+        "a,FINISHED,0.3,0,A,ml\nb,FINISHED,0.1,0,B,amazon\n",
+    ],
+)
+def test_scores_of_several_datasets_are_no_folds(read_text, text) -> None:
+    with pytest.raises(InputError, match="has 2 datasets, such as ml and amazon, and scores of"):
+        read_text(text)
+
+
+def test_the_dataset_of_a_file_is_known_where_a_column_says_it(read_text) -> None:
+    scores = read_text("dataset,model,fold,ndcg\nml,A,1,0.3\nml,A,2,0.4\n")
+    assert scores.dataset == "ml"
+    assert not read_text("model,fold,ndcg\nA,1,0.3\nA,2,0.4\n").dataset
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "model,fold,split,rmse\nA,1,train,0.1\nA,2,train,0.2\nB,1,test,0.7\nB,2,test,0.6\n",
+        "model,fold,phase,rmse\nA,1,Training,0.1\nA,1,Validation,0.9\n",
+        ",rmse\ntrain,0.2\nvalid_0,0.3\n",
+    ],
+)
+def test_rows_of_training_beside_rows_of_the_test_are_refused(read_text, text) -> None:
+    with pytest.raises(InputError, match="which are samples of one fold; give only the rows of"):
+        read_text(text)
+
+
+def test_what_xgboost_keeps_of_its_rounds_has_no_contenders(tmp_path: Path) -> None:
+    path = tmp_path / "evals_result.json"
+    path.write_text('{"train": {"rmse": [0.5, 0.4]}, "valid": {"rmse": [0.6, 0.5]}}')
+    with pytest.raises(InputError, match="has train and valid, which are samples of one fold"):
+        read_contenders(path)
+
+
+@pytest.mark.parametrize(
+    ("header", "names"),
+    [
+        ("fold,svd_train,svd_test,knn_train,knn_test", ["svd_test", "knn_test"]),
+        ("fold,svd_train,svd,knn (training),knn", ["svd", "knn"]),
+        (
+            "fold,svd train rmse,svd test rmse,knn train rmse,knn val rmse",
+            ["svd test rmse", "knn val rmse"],
+        ),
+    ],
+)
+def test_scores_of_training_beside_those_of_the_test_are_no_contenders(
+    read_text, header, names
+) -> None:
+    scores = read_text(f"{header}\n1,0.9,0.5,0.91,0.6\n2,0.92,0.51,0.93,0.61\n")
+    assert folds_of(scores) == {names[0]: [0.5, 0.51], names[1]: [0.6, 0.61]}
+    assert "(scores of training)" in scores.left_out
+
+
+def test_samples_are_no_contenders(read_text) -> None:
+    assert folds_of(read_text("fold,train,test\n1,0.9,0.5\n2,0.8,0.6\n")) == {"test": [0.5, 0.6]}
+    with pytest.raises(SeveralMetrics, match="valid and test are metrics of one contender"):
+        read_text("fold,train,valid,test\n1,0.9,0.5,0.4\n2,0.8,0.6,0.5\n")
+    trained = read_text("fold,pretrained,trained,scratch\n1,0.9,0.5,0.4\n2,0.8,0.6,0.5\n")
+    assert list(folds_of(trained)) == ["pretrained", "trained", "scratch"]
+
+
+def test_folds_of_training_are_no_choice_beside_folds_of_the_test(read_text) -> None:
+    header = "model,train_rmse_fold_0,train_rmse_fold_1,val_rmse_fold_0,val_rmse_fold_1"
+    scores = read_text(f"{header}\nsvd,0.1,0.2,0.5,0.6\nknn,0.2,0.3,0.7,0.8\n")
+    assert folds_of(scores) == {"svd": [0.5, 0.6], "knn": [0.7, 0.8]}
+
+
+def test_a_search_that_was_turned_round_is_refused(read, search) -> None:
+    turned_round = pd.DataFrame(search.cv_results_).T
+    with pytest.raises(InputError, match="cv_results_ turned round; give it with a row per cand"):
+        read(turned_round.filter(regex=r"split\d+_test", axis="index"))
+
+
+@pytest.mark.parametrize(
+    "text", ['{"A": [0.3, 0.4], "A": [0.1, 0.2]}', '{"A": 1, "A": 2}\n{"A": 3}']
+)
+def test_a_name_that_json_has_twice_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(text)
+    with pytest.raises(InputError, match="is not valid JSON \\('A' is there twice\\)"):
+        read_contenders(path)
+
+
+def test_a_melted_variable_may_be_a_metric(read_text) -> None:
+    rows = "A,1,{0},0.3\nA,2,{0},0.4\nB,1,{1},0.1\nB,2,{1},0.2\n"
+    with pytest.raises(SeveralMetrics, match="scores of 2 metrics, rmse and mae"):
+        read_text("model,fold,variable,value\n" + rows.format("rmse", "mae"))
+    of_one = read_text("model,fold,variable,value\n" + rows.format("rmse", "rmse"))
+    assert not of_one.direction.higher_is_better
+
+
+def test_columns_that_no_fold_is_called_after_are_told(read_text) -> None:
+    scores = read_text("model,ml-100k,ml-1m\nA,0.3,0.35\nB,0.4,0.45\n")
+    assert "Each of ml-100k and ml-1m is taken for a fold, although" in scores.left_out
+    assert not read_text("model,fold 1,fold 2\nA,0.3,0.35\nB,0.4,0.45\n").left_out
