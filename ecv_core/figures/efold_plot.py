@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left
 from typing import Any
 
@@ -34,6 +35,8 @@ _HEADROOM = 0.13
 """Of the score axis, above all marks: there the stop is named, where nothing is overprinted."""
 _TOP_OF_MARKS = 1 / (1 + _HEADROOM)
 """Where the headroom begins, as a share of the axis."""
+_SHORTEST = 1e-12
+"""Length of an axis below which its ticks need not differ: they would by rounding."""
 _AXIS_TITLE_SIZE = 17
 """Pixels of the type of an axis's title."""
 
@@ -134,9 +137,9 @@ def _axes(history: FoldHistory, low: float, high: float, colours: Palette) -> di
 def _value_axis(title: str, colour: str, span: list[float]) -> Looks:
     """An axis of scores or of widths, in the colour of what it is of."""
     low, high = span
-    tick_format = ".3~f"
-    if high - low > 0.5:
-        tick_format = ".2~f"
+    # Some seven ticks differ in the second digit of the span: 0.01 and 0.015 of 0.06.
+    length = min(max(high - low, _SHORTEST), 1.0)
+    decimals = 2 - math.floor(math.log10(length))
     axis = plain_axis(
         title,
         size=_AXIS_TITLE_SIZE,
@@ -146,7 +149,7 @@ def _value_axis(title: str, colour: str, span: list[float]) -> Looks:
         tickmode="auto",
         nticks=7,
         fixedrange=False,
-        tickformat=tick_format,
+        tickformat=f".{decimals}~f",
     )
     axis["title"]["font"]["color"] = colour
     return axis
@@ -198,22 +201,32 @@ def _add_scores(
         marker=marker,
         name=name,
         showlegend=not rows.empty,
-        hovertemplate="%{y:.4f}",
+        customdata=rows["score"].map(score_text),
+        hovertemplate="%{customdata}",
     )
 
 
 def _add_means(figure: go.Figure, rows: pd.DataFrame, colours: Palette) -> None:
     """The mean of the folds so far, after each fold that is used."""
+    hover_words = [_mean_words(row) for _, row in rows.iterrows()]
     figure.add_scatter(
         x=_folds_of(rows),
         y=rows["mean"],
-        customdata=rows[["low", "high"]],
+        customdata=hover_words,
         mode="lines+markers",
         line={"color": colours.mean, "width": 4},
         marker={"size": 11, "symbol": "diamond"},
         name=MEAN,
-        hovertemplate="%{y:.4f} [%{customdata[0]:.4f}, %{customdata[1]:.4f}]",
+        hovertemplate="%{customdata}",
     )
+
+
+def _mean_words(row: pd.Series) -> str:
+    """'0.3000 [0.2900, 0.3100]': a mean and its interval, where it has one."""
+    mean = score_text(row["mean"])
+    if pd.isna(row["width"]):
+        return mean
+    return f"{mean} [{score_text(row['low'])}, {score_text(row['high'])}]"
 
 
 def _add_checked_means(figure: go.Figure, rows: pd.DataFrame, colours: Palette) -> None:
@@ -237,15 +250,17 @@ def _add_widths(
 ) -> None:
     """The width of the interval after each fold that has one, on the axis at the right."""
     rows = rows.dropna(subset=["width"])
+    line = {"color": colours.width, "width": 3, "dash": "dash"}
     figure.add_scatter(
         x=_folds_of(rows),
         y=rows["width"],
         yaxis="y2",
         mode="lines+markers",
-        line={"color": colours.width, "width": 3, "dash": "dash"},
+        line=line,
         marker={"size": 9, "symbol": "square"},
         name=WIDTH,
-        hovertemplate="%{y:.4f}",
+        customdata=rows["width"].map(score_text),
+        hovertemplate="%{customdata}",
         **looks,
     )
 

@@ -25,7 +25,7 @@ def p_values_figure(frame: pd.DataFrame, *, dark: bool = False) -> go.Figure:
             mode="lines",
             name=str(metric),
             line=colours.series_line(number),
-            hovertemplate="%{y:.3f} ± %{customdata[0]:.3f}",
+            hovertemplate="%{y:.2g} ± %{customdata[0]:.2g}",
         )
     looks: Looks = {"linecolor": colours.muted, "fixedrange": True}
     rank_axis = looks | {"range": [0.5, float(frame["rank"].max()) + 0.5]}

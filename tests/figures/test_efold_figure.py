@@ -44,6 +44,32 @@ def trace(figure, name):
     return next(trace for trace in figure.data if trace.name == name)
 
 
+@pytest.mark.parametrize(
+    ("scale", "mean", "width", "ticks"),
+    [
+        (1, "0.3200 [0.2000, 0.4400]", "0.2400", ".3~f"),
+        (1e-4, "3.2e-05 [2e-05, 4.4e-05]", "2.4e-05", ".7~f"),
+        (1e6, "320000.0000 [200000.0000, 440000.0000]", "240000.0000", ".2~f"),
+    ],
+)
+def test_hovers_and_ticks_suit_scores_of_any_size(scale, mean, width, ticks):
+    moments = []
+    for moment in MOMENTS[:2]:
+        interval = moment.interval
+        if interval is not None:
+            interval = Interval(low=scale * interval.low, high=scale * interval.high)
+        moments.append(
+            replace(moment, score=scale * moment.score, mean=scale * moment.mean, interval=interval)
+        )
+    figure = figure_of(moments, None)
+    means = trace(figure, "mean so far")
+    assert means.hovertemplate == "%{customdata}"
+    assert means.customdata[1] == mean
+    assert "[" not in means.customdata[0]  # one fold has no interval
+    assert list(trace(figure, "interval width").customdata) == [width]
+    assert figure.layout.yaxis.tickformat == ticks
+
+
 def test_the_frame_has_one_row_per_fold_with_the_documented_columns():
     frame = efold_frame(MOMENTS, stopped_at=3)
     assert list(frame.columns) == list(COLUMNS)

@@ -14,6 +14,7 @@ from ecv_core.figures.palette import (
     note,
     palette,
 )
+from ecv_core.records.parameters import score_text
 
 
 def grades_figure(frame: pd.DataFrame, graded_data: str, *, dark: bool = False) -> go.Figure:
@@ -42,7 +43,8 @@ def grades_figure(frame: pd.DataFrame, graded_data: str, *, dark: bool = False) 
         y=models,
         marker={"color": fills, "pattern": {"shape": hatches}},
         showlegend=False,
-        hovertemplate="%{y}: %{x:.4f}<extra></extra>",
+        customdata=[score_text(score) for score in scores],
+        hovertemplate="%{y}: %{customdata}<extra></extra>",
     )
     # The words stand on the bars, because narrow screens have no room beside them.
     above_bar = {"xanchor": "left", "yanchor": "bottom", "yshift": 12, "align": "left"}
@@ -103,7 +105,8 @@ def wander_figure(frame: pd.DataFrame, *, metric: str, dark: bool = False) -> go
         mode="markers",
         marker={"size": 13, "color": colours.muted, "symbol": "circle-open", "line": {"width": 3}},
         name="score of one fold",
-        hovertemplate="fold %{x}: %{y:.4f}<extra></extra>",
+        customdata=newest_draw["score"].map(score_text),
+        hovertemplate="fold %{x}: %{customdata}<extra></extra>",
     )
     figure.add_scatter(
         x=newest_draw["n"],
@@ -112,7 +115,8 @@ def wander_figure(frame: pd.DataFrame, *, metric: str, dark: bool = False) -> go
         line={"color": colours.mean, "width": 5},
         marker={"size": 14, "symbol": "diamond"},
         name="mean so far",
-        hovertemplate="mean of %{x}: %{y:.4f}<extra></extra>",
+        customdata=newest_draw["mean"].map(score_text),
+        hovertemplate="mean of %{x}: %{customdata}<extra></extra>",
     )
     mean_of_all = float(newest_draw["mean"].iloc[-1])
     figure.add_hline(
