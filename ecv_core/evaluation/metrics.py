@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -287,19 +286,15 @@ def _define(metric: Metric) -> None:
     _PROJECT_METRICS[metric.id] = metric
 
 
-_share = partial(Metric, low=0, high=1)
-"""A metric that is from 0 to 1."""
-_error = partial(Metric, higher_is_better=False, low=0)
-"""A metric that is at least 0, and better the lower it is."""
-
-
 # A new metric of hits is an entry here, with its function as `compute`: (hits, held_out) -> a
 # number for each user, 0 where there is no hit. The kernels of the metrics below, which need
 # more or are computed at all cut-offs at once, are in `formulas` and `full`.
 
 _define(
-    _share(
+    Metric(
         "ndcg",
+        low=0,
+        high=1,
         title="nDCG",
         formula=r"\frac{\sum_{r=1}^{n} rel_r / \log_2(r+1)}"
         r"{\sum_{r=1}^{\min(n,|H|)} 1 / \log_2(r+1)}",
@@ -310,8 +305,10 @@ _define(
     )
 )
 _define(
-    _share(
+    Metric(
         "recall",
+        low=0,
+        high=1,
         formula=r"\frac{1}{|H|} \sum_{r=1}^{n} rel_r",
         help="Share of the held-out items that are in the list.",
         source="Cleverdon (1967)",
@@ -319,8 +316,10 @@ _define(
     )
 )
 _define(
-    _share(
+    Metric(
         "precision",
+        low=0,
+        high=1,
         formula=r"\frac{1}{n} \sum_{r=1}^{n} rel_r",
         help="Share of the list that is held out; users with few held-out items cannot reach 1.",
         source="Cleverdon (1967)",
@@ -328,8 +327,10 @@ _define(
     )
 )
 _define(
-    _share(
+    Metric(
         "mrr",
+        low=0,
+        high=1,
         title="MRR",
         formula=r"\max_{r \leq n} \frac{rel_r}{r}",
         help="1 / the rank of the first held-out item in the list; 0 without one.",
@@ -339,8 +340,10 @@ _define(
     )
 )
 _define(
-    _share(
+    Metric(
         "hit",
+        low=0,
+        high=1,
         title="Hit rate",
         formula=r"\max_{r \leq n} rel_r",
         help="Share of the users with at least one held-out item in the list.",
@@ -349,8 +352,10 @@ _define(
     )
 )
 _define(
-    _share(
+    Metric(
         "map",
+        low=0,
+        high=1,
         title="MAP",
         formula=r"\frac{1}{\min(n,|H|)} \sum_{r=1}^{n} rel_r"
         r" \cdot \frac{1}{r} \sum_{q=1}^{r} rel_q",
@@ -363,8 +368,10 @@ _define(
     )
 )
 _define(
-    _share(
+    Metric(
         "f1",
+        low=0,
+        high=1,
         title="F1",
         formula=r"\frac{2}{n + |H|} \sum_{r=1}^{n} rel_r",
         help="Harmonic mean of the list's precision and recall: the hits, over the mean of n and "
@@ -373,8 +380,10 @@ _define(
     )
 )
 _define(
-    _share(
+    Metric(
         "graded-ndcg",
+        low=0,
+        high=1,
         title="Graded nDCG",
         kind=Kind.GAINS,
         formula=r"\frac{\sum_{r=1}^{n} g_r / \log_2(r+1)}"
@@ -387,8 +396,10 @@ _define(
     )
 )
 _define(
-    _share(
+    Metric(
         "graded-ndcg-exponential",
+        low=0,
+        high=1,
         title="Graded nDCG, exponential",
         kind=Kind.GAINS,
         formula=r"\frac{\sum_{r=1}^{n} (2^{g_r} - 1) / \log_2(r+1)}"
@@ -401,8 +412,10 @@ _define(
     )
 )
 _define(
-    _share(
+    Metric(
         "r-precision",
+        low=0,
+        high=1,
         title="R-precision",
         kind=Kind.RANKS,
         formula=r"\frac{1}{|H|} \sum_{r=1}^{|H|} rel_r",
@@ -414,8 +427,10 @@ _define(
     )
 )
 _define(
-    _share(
+    Metric(
         "auc",
+        low=0,
+        high=1,
         title="AUC",
         kind=Kind.RANKS,
         formula=r"\frac{1}{|H||C \setminus H|} \sum_{i \in H} \sum_{j \in C \setminus H} "
@@ -428,8 +443,10 @@ _define(
     )
 )
 _define(
-    _share(
+    Metric(
         "grouped-auc",
+        low=0,
+        high=1,
         title="Grouped AUC",
         kind=Kind.RANKS,
         formula=r"\frac{1}{\sum_u |H_u|} \sum_u |H_u| \, AUC_u",
@@ -441,8 +458,10 @@ _define(
     )
 )
 _define(
-    _share(
+    Metric(
         "pooled-auc",
+        low=0,
+        high=1,
         title="Pooled AUC",
         kind=Kind.PAIRS,
         formula=r"\frac{1}{|H||N|} \sum_{p \in H} \sum_{q \in N} "
@@ -454,8 +473,10 @@ _define(
     )
 )
 _define(
-    _error(
+    Metric(
         "calibrated-log-loss",
+        low=0,
+        higher_is_better=False,
         title="Calibrated log loss",
         kind=Kind.PAIRS,
         formula=r"-\frac{1}{|H| + |N|} \sum_{p} \log\left(c(s_p)^{[p \in H]} "
@@ -468,8 +489,10 @@ _define(
     )
 )
 _define(
-    _error(
+    Metric(
         "log-loss",
+        low=0,
+        higher_is_better=False,
         title="Log loss",
         kind=Kind.PROBABILITIES,
         formula=r"-\frac{1}{|C|} \sum_{i \in C} \log\left(p_i^{[i \in H]} (1-p_i)^{[i \notin H]}"
@@ -481,8 +504,10 @@ _define(
     )
 )
 _define(
-    _share(
+    Metric(
         "epc",
+        low=0,
+        high=1,
         title="EPC",
         kind=Kind.NOVELTY,
         formula=r"\frac{\sum_{r=1}^{n} rel_r \left(1 - p(seen \mid i_r)\right) / \log_2(r+1)}"
@@ -525,8 +550,10 @@ _define(
     )
 )
 _define(
-    _share(
+    Metric(
         "tail-share",
+        low=0,
+        high=1,
         title="Tail share",
         kind=Kind.POPULARITY,
         formula=r"\frac{1}{|L|} \sum_{i \in L} [i \in T]",
@@ -538,8 +565,10 @@ _define(
     )
 )
 _define(
-    _share(
+    Metric(
         "coverage",
+        low=0,
+        high=1,
         title="Item coverage",
         kind=Kind.LISTS,
         formula=r"\frac{1}{|C|} \left| \bigcup_u \{i_1^u, \ldots, i_n^u\} \right|",
@@ -551,8 +580,10 @@ _define(
     )
 )
 _define(
-    _share(
+    Metric(
         "gini",
+        low=0,
+        high=1,
         title="Gini index",
         kind=Kind.LISTS,
         higher_is_better=False,
@@ -566,8 +597,10 @@ _define(
     )
 )
 _define(
-    _error(
+    Metric(
         "mae",
+        low=0,
+        higher_is_better=False,
         title="MAE",
         kind=Kind.RATINGS,
         formula=r"\frac{1}{|H|} \sum_{(u,i) \in H} |\hat{r}_{ui} - r_{ui}|",
@@ -579,8 +612,10 @@ _define(
     )
 )
 _define(
-    _error(
+    Metric(
         "rmse",
+        low=0,
+        higher_is_better=False,
         title="RMSE",
         kind=Kind.RATINGS,
         formula=r"\sqrt{\frac{1}{|H|} \sum_{(u,i) \in H} (\hat{r}_{ui} - r_{ui})^2}",
@@ -591,8 +626,10 @@ _define(
     )
 )
 _define(
-    _share(
+    Metric(
         "accuracy",
+        low=0,
+        high=1,
         kind=Kind.CLASSES,
         formula=r"\frac{1}{|H|} \sum_{i \in H} [\hat{y}_i = y_i]",
         help="Share of the held-out samples whose class is predicted right.",
@@ -600,8 +637,10 @@ _define(
     )
 )
 _define(
-    _share(
+    Metric(
         "balanced-accuracy",
+        low=0,
+        high=1,
         kind=Kind.CLASSES,
         formula=r"\frac{1}{|Y|} \sum_{c \in Y} \frac{1}{|H_c|} \sum_{i \in H_c} [\hat{y}_i = c]",
         help="Mean over the classes of the share that is predicted right: a rare class counts as "
@@ -610,8 +649,10 @@ _define(
     )
 )
 _define(
-    _share(
+    Metric(
         "f1-macro",
+        low=0,
+        high=1,
         title="F1 (macro)",
         kind=Kind.CLASSES,
         formula=r"\frac{1}{|Y|} \sum_{c \in Y} \frac{2\, P_c R_c}{P_c + R_c}",
@@ -620,8 +661,10 @@ _define(
     )
 )
 _define(
-    _share(
+    Metric(
         "roc-auc",
+        low=0,
+        high=1,
         title="ROC AUC",
         kind=Kind.CLASSES,
         formula=r"\frac{1}{|Y|} \sum_{c \in Y} P\left(s_c(i) > s_c(j) \mid y_i = c \neq y_j\right)",
@@ -631,8 +674,10 @@ _define(
     )
 )
 _define(
-    _error(
+    Metric(
         "cross-entropy",
+        low=0,
+        higher_is_better=False,
         title="Cross-entropy",
         kind=Kind.CLASSES,
         formula=r"-\frac{1}{|H|} \sum_{i \in H} \log p_i(y_i)",
@@ -653,8 +698,10 @@ _define(
     )
 )
 _define(
-    _error(
+    Metric(
         "mean-absolute-error",
+        low=0,
+        higher_is_better=False,
         kind=Kind.NUMBERS,
         formula=r"\frac{1}{|H|} \sum_{i \in H} |\hat{y}_i - y_i|",
         help="How far predictions are from the held-out numbers, on average.",
@@ -662,8 +709,10 @@ _define(
     )
 )
 _define(
-    _error(
+    Metric(
         "root-mean-squared-error",
+        low=0,
+        higher_is_better=False,
         kind=Kind.NUMBERS,
         formula=r"\sqrt{\frac{1}{|H|} \sum_{i \in H} (\hat{y}_i - y_i)^2}",
         help="How far predictions are from the held-out numbers; large errors weigh more.",
