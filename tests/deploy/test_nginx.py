@@ -133,7 +133,7 @@ def served(
     finally:
         for process in (proxy, dashboard):
             process.terminate()
-            process.wait(30)
+            process.wait(240)
 
 
 def trusting() -> ssl.SSLContext:

@@ -105,7 +105,7 @@ def test_a_fold_that_cannot_be_saved_in_the_end_is_in_a_file_too(
         return save(run_id, result, **more)
 
     monkeypatch.setattr(store, "add_fold", full_disk)
-    with pytest.raises(RunError, match="gave up after 0 s: the disk is full") as error:
+    with pytest.raises(RunError, match=r"gave up after \d+ s: the disk is full") as error:
         computed(store, Callbacks(trouble=SaveAttempts(lambda sentence: None)))
     (run,) = rescued(error).runs()
     assert [fold.score for fold in run.folds] == list(SCORES[:3])
@@ -195,7 +195,7 @@ def test_a_fold_that_a_loop_has_reported_and_gives_up_to_save_is_in_a_file(
         raise StoreError("the database is away")
 
     monkeypatch.setattr(tracked._store, "add_fold", away)
-    with pytest.raises(RunError, match="gave up after 0 s: the database is away") as error:
+    with pytest.raises(RunError, match=r"gave up after \d+ s: the database is away") as error:
         report_each_fold(tracked)
     (run,) = rescued(error).runs()
     assert [fold.score for fold in run.folds] == [SCORES[0]]
@@ -271,7 +271,7 @@ def test_a_fold_that_is_not_saved_whenever_the_database_comes_back_is_given_up(
     monkeypatch.setattr(sa.Engine, "connect", connect_at_the_second_try)
     monkeypatch.setattr(store, "add_fold", crash)
     sentences: list[str] = []
-    with pytest.raises(RunError, match="gave up after 0 s"):
+    with pytest.raises(RunError, match=r"gave up after \d+ s"):
         computed(store, Callbacks(trouble=SaveAttempts(sentences.append)))
     assert len(tries) > 1
     assert len(sentences) == 1

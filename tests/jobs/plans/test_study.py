@@ -258,7 +258,7 @@ def test_on_a_full_disk_it_says_so_and_stops(
         raise StoreError("the database cannot be written: it is full; free some disk space")
 
     said: list[str] = []
-    with pytest.raises(RunError, match=r"gave up after 0 s.*free some disk space"):
+    with pytest.raises(RunError, match=r"gave up after \d+ s.*free some disk space"):
         compute(
             store,
             two_cells(tmp_path),
