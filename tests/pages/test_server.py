@@ -202,6 +202,19 @@ def test_a_visitor_gets_a_secret_with_the_first_page_and_keeps_it(monkeypatch):
     assert name.startswith(f"{BROWSER}=")
 
 
+def test_a_tab_that_has_gone_while_it_was_sent_something_is_no_error(streamlit):
+    async def hung_up(scope, receive, send):
+        async def send_until_page(message):
+            if message["type"] == "websocket.send":
+                raise OSError("the client has disconnected")  # as uvicorn does
+            await send(message)
+
+        await streamlit.app(scope, receive, send_until_page)
+
+    with TestClient(hung_up).websocket_connect("/_stcore/stream") as tab:
+        tab.send_bytes(b"hello")
+
+
 def test_signing_in_gives_a_browser_another_name_than_somebody_may_have_set(streamlit):
     """Who put a name of their own into a browser is neither a member nor sends files by it."""
     streamlit.app.routes.append(Route("/oauth2callback", lambda _: RedirectResponse("/")))

@@ -146,7 +146,7 @@ class Tabs:
         headers[TAB_HEADER] = name
         self._tabs[name] = tab
         try:
-            await app({**scope, "headers": headers.raw}, receive, send)
+            await app({**scope, "headers": headers.raw}, receive, while_open(send))
         finally:
             del self._tabs[name]
             if not self._tabs_of(tab.browser):
@@ -356,6 +356,20 @@ def while_connected(send: Send) -> Send:
             await send(message)
 
     return send_if_possible
+
+
+def while_open(send: Send) -> Send:
+    """Sends as `send` does, but nothing through a socket whose other end has gone.
+
+    Whoever reads from the socket is told so. An error here would have Streamlit close it once more,
+    which is an error in the log.
+    """
+
+    async def send_if_open(message: Message) -> None:
+        with suppress(OSError):
+            await send(message)
+
+    return send_if_open
 
 
 def with_cookies(scope: Scope, send: Send) -> Send:
