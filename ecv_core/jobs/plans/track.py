@@ -8,6 +8,7 @@ that is told late, after its time, the stop or a cancel, is kept all the same; t
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -302,11 +303,12 @@ def tell(
     _check_amount("joules", joules)
     run = _finish_if_no_fold_is_missing(store, _tracked_run(store, run_id))
     lease = _lease_of_missing_fold(store, run_id, index)
-    told_at = datetime.now(UTC)
-    measured = measure(TrackedFold(run.spec, index), reported)
     if seconds is None:
-        seconds = (told_at - lease.asked_at).total_seconds()
-    evaluate_seconds = (datetime.now(UTC) - told_at).total_seconds()
+        # The clock may have been set back since, or that of who asked may be ahead of this one.
+        seconds = max((datetime.now(UTC) - lease.asked_at).total_seconds(), 0.0)
+    evaluation_began_at = time.perf_counter()
+    measured = measure(TrackedFold(run.spec, index), reported)
+    evaluate_seconds = time.perf_counter() - evaluation_began_at
     energy = Energy.none()
     if joules is not None:
         energy = replace(energy, joules=joules, source="told")

@@ -24,6 +24,7 @@ from ecv_core.records.errors import InputError
 from ecv_core.records.run import RunState
 from ecv_core.store.ownership import owner_of
 from ecv_core.store.rows import OUTSIDE
+from ecv_core.store.schema import fold_leases
 from ecv_core.store.store import open_store
 from tests.fake_folds import fold_result
 from tests.jobs.tracking.conftest import no_meter, tiny  # noqa: F401  fixtures
@@ -284,6 +285,18 @@ def test_seconds_are_counted_from_the_last_ask(ecv_command, run_id, asked):
     ecv_command("tell", run_id, 0, "--score", 0.5)
     (fold,) = open_store().run(run_id).folds
     assert 0 < fold.fit_seconds < 30
+
+
+def test_a_fold_that_was_asked_for_by_a_later_clock_is_told_with_no_seconds(run_id, asked):
+    """It could not be told: 'its fit_seconds must be at least 0, but is -3600.0'."""
+    asked()
+    store = open_store()
+    in_an_hour = datetime.now(UTC) + timedelta(hours=1)
+    store.write(fold_leases.update().values(asked_at=in_an_hour.isoformat()))
+    track.tell(store, run_id, 0, 0.5)
+    (fold,) = store.run(run_id).folds
+    assert fold.fit_seconds == 0.0
+    assert fold.total_seconds == fold.evaluate_seconds
 
 
 @pytest.mark.parametrize(
