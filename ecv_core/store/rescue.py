@@ -136,6 +136,8 @@ def _is_small_file(url: str) -> bool:
 def rescue(store: Store, kept_runs: Mapping[str, KeptRun]) -> Path:
     """Write runs and folds into a new database: beside the old one, or wherever there is room.
 
+    A file of folds that were rescued earlier stays.
+
     Returns:
         Its file.
 
@@ -146,18 +148,28 @@ def rescue(store: Store, kept_runs: Mapping[str, KeptRun]) -> Path:
     with suppress(OSError):
         folders.append(private_folder())
     first_run_id = next(iter(kept_runs))
-    name = f"{_rescue_file_prefix(store.url)}{first_run_id}.sqlite"
+    name = f"{_rescue_file_prefix(store.url)}{first_run_id}"
     errors = []
     for folder in folders:
-        unfinished_file = folder / f".{name}.part"
+        unfinished_file = folder / f".{name}.sqlite.part"
         try:
             _write_interrupted_runs(Store(f"sqlite:///{unfinished_file}"), kept_runs)
             # Only a whole file has the name by which the next start looks for it.
-            return unfinished_file.replace(folder / name)
+            return unfinished_file.replace(_free_path(folder, name))
         except (StoreError, OSError) as error:
             errors.append(error)
             _remove(unfinished_file)
     raise StoreError(str(errors[0])) from errors[0]
+
+
+def _free_path(folder: Path, name: str) -> Path:
+    """A file of this name that is not there yet: 'NAME.sqlite', else 'NAME_2.sqlite', ..."""
+    path = folder / f"{name}.sqlite"
+    number = 2
+    while path.exists():
+        path = folder / f"{name}_{number}.sqlite"
+        number += 1
+    return path
 
 
 def _rescue_folders(url: str) -> list[Path]:

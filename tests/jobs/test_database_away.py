@@ -387,6 +387,18 @@ def test_folds_that_were_rescued_are_taken_in_once_beside_those_that_are_there()
     assert len(store.run(run_id).folds) == 3
 
 
+def test_folds_that_are_rescued_later_leave_those_of_an_earlier_file() -> None:
+    """As where a run goes on while the first file cannot be taken in yet: it was replaced."""
+    store = open_store()
+    run_id, kept = kept_run(store, 1)
+    later = KeptRun(spec=SPEC)
+    later.add(run_id, fold_result(1, SCORES[1]))
+    rescue(store, {run_id: kept})
+    rescue(store, {run_id: later})
+    import_rescued_runs(store)
+    assert [fold.score for fold in store.run(run_id).folds] == list(SCORES[:2])
+
+
 def test_a_run_that_the_database_has_lost_is_made_again() -> None:
     store = open_store()
     run_id, kept = kept_run(store, 2)
