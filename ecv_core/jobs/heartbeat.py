@@ -203,6 +203,7 @@ class Heartbeat:
         """In the thread: give signs of life, and release the runs of who is gone, until `stop`."""
         owner = this_process()
         watch = OwnerWatch(self._store)
+        is_away = False
         while not self._stop.is_set():
             self._wake.clear()
             try:
@@ -215,11 +216,13 @@ class Heartbeat:
                 )
                 if taken_over_count:
                     self._on_takeover()
+                is_away = False
             except StoreError as error:
                 # The thread outlives a database that is away for a while. After `stop` nobody needs
                 # a sign of life, and the database of a run that is not kept is deleted.
-                if not self._stop.is_set():
+                if not is_away and not self._stop.is_set():
                     log.warning("no sign of life could be given: %s", error)
+                is_away = True
             self._wake.wait(BEAT_SECONDS)
 
 

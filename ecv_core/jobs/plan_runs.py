@@ -809,6 +809,7 @@ class ProgressWriter:
 
     def _write(self) -> None:
         """In the thread: write what is reported, now and then, until `close`."""
+        is_away = False
         while not self._is_closed.is_set():
             self._has_reports.wait()
             self._has_reports.clear()
@@ -816,8 +817,11 @@ class ProgressWriter:
                 for run_id in list(self._reports):
                     try:
                         self._store.set_progress(run_id, *self._reports.pop(run_id))
+                        is_away = False
                     except StoreError as error:
                         # The fold goes on: it is worth more than what a page shows of its progress.
-                        log.warning("progress was not written: %s", error)
+                        if not is_away:
+                            log.warning("progress was not written: %s", error)
+                        is_away = True
                         self._is_closed.wait(AGAIN_SECONDS)
             self._is_closed.wait(PROGRESS_SECONDS)

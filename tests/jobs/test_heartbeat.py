@@ -6,13 +6,13 @@ import json
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
-from threading import Barrier, Event
+from threading import Barrier, Event, Semaphore
 
 import psutil
 import pytest
 
 from ecv_core.cli import main
-from ecv_core.jobs import heartbeat
+from ecv_core.jobs import heartbeat, plan_runs
 from ecv_core.jobs.driver import drive
 from ecv_core.jobs.executors import Here
 from ecv_core.jobs.heartbeat import OwnerWatch, interrupt_abandoned_runs, interrupt_run_if_abandoned
@@ -152,6 +152,45 @@ def test_a_database_that_is_deleted_after_the_last_sign_is_no_trouble(
     has_stopped.set()
     heart._thread.join()
     assert not caplog.messages
+
+
+def test_a_database_that_stays_away_is_said_once(store: Store, monkeypatch, caplog) -> None:
+    """A command on a full disk said every three seconds that it could give no sign of life."""
+    looks = Semaphore(0)
+
+    def look_in_vain(_store: Store) -> dict[str, str | None]:
+        looks.release()
+        raise StoreError("the disk is full")
+
+    monkeypatch.setattr(heartbeat, "BEAT_SECONDS", 0)
+    monkeypatch.setattr(heartbeat, "active_owners", look_in_vain)
+    heart = heartbeat.Heartbeat(store)
+    for _ in range(3):
+        looks.acquire()
+    heart.stop()
+    heart._thread.join()
+    assert caplog.messages == ["no sign of life could be given: the disk is full"]
+
+
+def test_progress_that_cannot_be_written_for_a_while_is_said_once(
+    store: Store, monkeypatch, caplog
+) -> None:
+    tries = Semaphore(0)
+
+    def write_in_vain(*_progress: object) -> None:
+        tries.release()
+        raise StoreError("the disk is full")
+
+    monkeypatch.setattr(plan_runs, "AGAIN_SECONDS", 0)
+    monkeypatch.setattr(plan_runs, "PROGRESS_SECONDS", 0)
+    monkeypatch.setattr(store, "set_progress", write_in_vain)
+    writer = plan_runs.ProgressWriter(store)
+    report = writer.progress_for("a run", 0)
+    for step in range(3):
+        report("fit", step, 3)
+        tries.acquire()
+    writer.close()
+    assert caplog.messages == ["progress was not written: the disk is full"]
 
 
 def test_who_looks_marks_nothing(capsys) -> None:
