@@ -11,7 +11,7 @@ from ecv_core.dataset.dates import unix_seconds
 from ecv_core.dataset.layout import UNITS_A_SECOND, TimeUnit, Unreadable
 from ecv_core.records.arrays import Floats
 
-_WORDS_FOR_MISSING = r"NULL Null null NA <NA> N/A n/a #N/A None none NaN nan NaT \N"
+_WORDS_FOR_MISSING = r"NULL Null null NA <NA> N/A n/a #N/A None none NaN nan NaT \N undefined"
 WORDS_FOR_MISSING = _WORDS_FOR_MISSING.split()
 """What programs write where an id is missing; an array of Arrow's here would load pandas."""
 _SECONDS_A_DAY = 86400

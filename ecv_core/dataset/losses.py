@@ -28,7 +28,8 @@ SWALLOWED = "their text within a quotation mark of an earlier row"
 NO_OBJECT = "no JSON object on the line"
 NOT_ABOVE_ZERO = "0 or less in a column for which you leave such rows out"
 OF_A_BOT = "a user who has more than a tenth of all rows"
-_NO_LOSS = (REPEATED, NOT_ABOVE_ZERO, OF_A_BOT)
+NAMES_AGAIN = "the names of the columns once more"
+_NO_LOSS = (REPEATED, NOT_ABOVE_ZERO, OF_A_BOT, NAMES_AGAIN)
 """Reasons of rows that are said once, or that their owner leaves out."""
 MOST_LOST = 0.1
 """The share of rows that may be lost without a word: with more, something is read wrongly."""

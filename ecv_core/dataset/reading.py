@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 import ecv_core.untrusted.limits as limits
 from ecv_core.dataset.bots import rows_of_bots
 from ecv_core.dataset.columns import read_ids, read_numbers, read_ratings, read_seconds
-from ecv_core.dataset.layout import ABOVE_ZERO, OPTIONS, ROLE_WORDS, Layout, Unreadable
+from ecv_core.dataset.layout import ABOVE_ZERO, OPTIONS, ROLE_WORDS, Form, Layout, Unreadable
 from ecv_core.dataset.losses import (
     LONG_ID,
+    NAMES_AGAIN,
     NO_ID,
     NO_RATING,
     NO_TEXT,
@@ -226,6 +227,7 @@ def _usable_values(
             losses.add(reason, len(lost_rows), example)
             usable[lost_rows] = False
 
+    leave_out(NAMES_AGAIN, _has_names_again(batch, layout))
     if layout.above_zero is not None:
         # The numbers of one column have to be above zero.
         role_of_place = {place: role for role, place in layout.columns_to_read}
@@ -249,6 +251,18 @@ def _usable_values(
         else:
             columns[role] = values[usable].astype(np.float32)
     return columns
+
+
+def _has_names_again(batch: Batch, layout: Layout) -> Mask:
+    """Which rows have the names of columns, as where files were joined one after the other."""
+    may_have_names = layout.form is Form.DELIMITED and layout.header
+    has_names = np.full(len(batch), may_have_names)
+    if not may_have_names:
+        return has_names
+    for role, place in layout.roles:
+        if role in ("user_id", "item_id"):
+            has_names &= _mask(pc.equal(batch.columns[role], layout.names[place]))
+    return has_names
 
 
 def _read_column(

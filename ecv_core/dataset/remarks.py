@@ -28,7 +28,7 @@ def interaction_remarks(data: Interactions, columns: Mapping[str, str]) -> dict[
     """
     remarks = {}
     for role, ids in (("user_id", data.user_ids), ("item_id", data.item_ids)):
-        remark = _remark_on_ids(ids)
+        remark = _remark_on_ids(ids) or _remark_on_shortened_ids(ids)
         if remark:
             remarks[columns[role]] = remark
     if data.timestamps is not None:
@@ -57,6 +57,19 @@ def _remark_on_ids(ids: Ids) -> str:
     return (
         f"has {alike_count:,} {words} from another by spaces or '.0' alone, such as '{first}' and "
         f"'{second}'; each counts by itself"
+    )
+
+
+def _remark_on_shortened_ids(ids: Ids) -> str:
+    """How many ids a spreadsheet has shortened to '7.65612E+16'; empty for none."""
+    texts = pa.array(ids.tolist(), pa.string())
+    is_shortened = pc.match_substring_regex(texts, r"^\d[.,]\d+E\+\d\d$").to_numpy(False)
+    if not is_shortened.any():
+        return ""
+    count = counted(int(is_shortened.sum()), "id")
+    return (
+        f"has {count} such as '{ids[is_shortened][0]}', as spreadsheets shorten long numbers, so "
+        "that several ids may have become one: make the column a text there, and save it again"
     )
 
 

@@ -75,6 +75,9 @@ _MOST_TITLES = 10
 """So many of the first rows are looked at for the names of columns."""
 _SPARSE_SAMPLE = re.compile(r"[+-]?[\d.]+( \d+(:\d+)?:[+-]?[\d.eE+-]+)+")
 """A line of libSVM or libFM: what is to be told, and the numbers and values of features."""
+_DECIMAL_SIGN = re.compile("[.,]")
+_SMALL_NUMBER = re.compile(r"\d{1,3}([.,]\d*)?")
+_MAY_BE_THOUSAND = re.compile(r"[1-9]\d{0,2}[.,]\d{3}")
 _TELLING_ROWS = 10
 """In fewer rows no guess is given up."""
 _LONGEST_SAMPLE = 100_000
@@ -140,6 +143,8 @@ def with_guesses(layout: Layout, rows: Sequence[Row]) -> Recognised:
     if len(layout.names) < 2:
         raise Unreadable(_one_column_sentence(list(map("".join, rows))))
     has_names = layout.form is not Form.DELIMITED or layout.header
+    if all(map(is_number, layout.names[1:])):  # They are numbers of columns, which tell nothing.
+        has_names = False
     roles = guess_roles(layout.names, rows, has_names=has_names)
     # In a file that nobody describes, NULL, NA and the like are taken for missing ids.
     layout = replace(layout, roles=in_order(roles), words_are_missing=True)
@@ -167,7 +172,9 @@ def lists_sentence(recognition: Recognised) -> str:
         return ""
     for place, name in enumerate(layout.names):
         if are_lists(_column(recognition, place)):
-            return _lists_sentence(f"'{name}'")
+            option = f"{OPTIONS[layout.missing[0]]} {name}"
+            way_out = f", or, if each is one id, name the column ({option})"
+            return _lists_sentence(f"'{name}'") + way_out
     return ""
 
 
@@ -501,7 +508,9 @@ def _count_titles_of_full_width(table: Sequence[Sequence[str]]) -> int:
     """
     for title_count, row in enumerate(table[:_MOST_TITLES]):
         role_names = list(filter(is_role_name, row))
-        if len(role_names) > 1 and _is_named(table[title_count:]):
+        # Files may have been joined, each with its names.
+        comes_again = row in table[title_count + 1 :]
+        if len(role_names) > 1 and (comes_again or _is_named(table[title_count:])):
             return title_count
     # At least one row is no title.
     title_count = len(list(takewhile(_may_be_title, table[:-1])))
@@ -758,11 +767,31 @@ def _has_header(rows: Sequence[Sequence[str]]) -> bool:
     # next line does so too, the character is a part of the values.
     if _is_comment(rows[0]) and len(rows) > 1:
         return not _is_comment(rows[1])
+    if _are_numbers_of_columns(rows):
+        return True
     if any(is_number(name) for name in rows[0]):
         return False
     for place, name in enumerate(rows[0]):
         values = filled_values(rows[1:], place)
         if _have_another_kind(values, name):
+            return True
+    return False
+
+
+def _are_numbers_of_columns(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether the first row has 0, 1, 2 and so on, as pandas calls columns without names.
+
+    A row of the user 0 and the item 1 is none: below it are other numbers as small.
+    """
+    names = list(map(str.strip, rows[0]))
+    numbers = list(map(str, range(len(names))))
+    if names == ["", *numbers[:-1]]:  # The column of pandas' index has no name.
+        return len(names) > 2
+    if names != numbers:
+        return False
+    for place in range(len(names)):
+        values = filled_values(rows[1:], place)
+        if values and not any(map(_SMALL_NUMBER.fullmatch, values)):
             return True
     return False
 
@@ -876,6 +905,7 @@ def first_rows_sentences(recognition: Recognised) -> list[str]:
     if rating is not None:
         rating_count = _count_readable(_column(recognition, rating), "rating", layout)
         sentences.append(f"{rating_count} of the first {count} rows have a rating.")
+        sentences += _thousands_sentences(_column(recognition, rating), layout)
     timestamp = layout.column("timestamp")
     unread_times: dict[int, str] = {}
     if timestamp is None:
@@ -892,6 +922,18 @@ def first_rows_sentences(recognition: Recognised) -> list[str]:
     sentences += _returns_sentences(recognition)
     told_places = (*unread_times, *recognition.given_up)
     return sentences + _unused_sentences(layout, told_places)
+
+
+def _thousands_sentences(ratings: Sequence[str], layout: Layout) -> list[str]:
+    """A sentence where what is read as decimals may be thousands: all have three; none for none."""
+    decimals = list(filter(_DECIMAL_SIGN.search, ratings))
+    if not decimals or not all(map(_MAY_BE_THOUSAND.fullmatch, decimals)):
+        return []
+    (number,) = read_ratings(pa.array(decimals[:1]), decimal_comma=layout.decimal_comma)
+    return [
+        f"{decimals[0]} is read as {number:g}: if it is more than a thousand, write thousands "
+        "without a sign between them."
+    ]
 
 
 def _unused_sentences(layout: Layout, told_places: Container[int]) -> list[str]:

@@ -13,6 +13,7 @@ from ecv_core.dataset import own
 from ecv_core.dataset.layout import TimeUnit
 from ecv_core.dataset.losses import (
     LONG_ID,
+    NAMES_AGAIN,
     NO_BASKET,
     NO_ITEM,
     NO_OBJECT,
@@ -66,6 +67,7 @@ def test_lines_of_json_that_are_none_are_counted_and_the_first_is_shown(read):
         ("NA,y,3,1700000000,7", NO_USER),
         ("ann,N/A,3,1700000000,7", NO_ITEM),
         (r"ann,\N,3,1700000000,7", NO_ITEM),
+        ("undefined,y,3,1700000000,7", NO_USER),  # as JavaScript writes it
         ("ann,y,,1700000000,7", NO_RATING),
         ("ann,y,good,1700000000,7", NO_RATING),
         ("ann,y,nan,1700000000,7", NO_RATING),
@@ -363,6 +365,13 @@ def test_a_text_with_marks_behind_backslashes_and_line_breaks_swallows_no_rows(r
     _, reading = read("user,item,text\n" + "\n".join(lines))
     assert rows_of(reading)[19] == ("u19", "i19")
     assert (reading.rows, reading.unused) == (20, {})
+
+
+def test_names_of_columns_between_the_rows_are_counted_and_are_no_row(read):
+    _, reading = read("user,item\nann,x\nuser,item\nbob,y\nuser,item\nitem,user\n")
+    assert rows_of(reading) == [("ann", "x"), ("bob", "y"), ("item", "user")]
+    assert (reading.rows, reading.unused) == (5, {NAMES_AGAIN: 2})
+    assert loss_sentence(reading.unused, reading.rows) == ""  # nothing of value is lost
 
 
 def test_returns_are_left_out_where_the_owner_says_so(tmp_path):

@@ -371,6 +371,21 @@ def test_ids_that_are_alike_and_times_that_are_none_are_said(tmp_path: Path):
 
 
 @pytest.mark.usefixtures("data_folder")
+def test_ids_that_a_spreadsheet_shortened_are_said(tmp_path: Path):
+    path = tmp_path / "plays.csv"
+    rows = []
+    for item in range(8):
+        rows += [f"{user},{item}" for user in ("7.65612E+16", "7,6E+16", "E+16", 4, 5, 6, 7, 8)]
+    rows = [row.replace("7,6E+16", '"7,6E+16"') for row in rows]
+    path.write_text("\n".join(["who,what", *rows]))
+    about = add("plays", path)
+    assert about.remarks == {
+        "who": "has 2 ids such as '7.65612E+16', as spreadsheets shorten long numbers, so that "
+        "several ids may have become one: make the column a text there, and save it again"
+    }
+
+
+@pytest.mark.usefixtures("data_folder")
 def test_a_user_with_a_tenth_of_everything_is_said(tmp_path: Path):
     path = tmp_path / "shop.csv"
     people = [f"u{user},i{item}" for user in range(59) for item in range(5)]

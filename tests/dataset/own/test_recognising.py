@@ -243,6 +243,58 @@ def test_a_number_of_thousands_of_digits_is_an_id():
     assert roles_of([users, ITEMS[:20]]) == {"user_id": 1, "item_id": 2}
 
 
+@pytest.mark.parametrize(
+    ("names", "row", "roles"),
+    [
+        (",0,1,2", "{},{0},{1},{2}", {"user_id": "0", "item_id": "1", "rating": "2"}),
+        ("0,1,2", "u{0},i{1},{2}", {"user_id": "0", "item_id": "1", "rating": "2"}),
+        (
+            "0,1,2,3",
+            "{0},{1},{2},15149847{1}",
+            {"user_id": "0", "item_id": "1", "rating": "2", "timestamp": "3"},
+        ),
+    ],
+)
+def test_numbers_of_columns_as_pandas_writes_them_are_names(read, names, row, roles):
+    row = row.replace("{}", "{3}")
+    rows = [row.format(n % 7, 10 + n % 17, n % 5, n) for n in range(60)]
+    layout, reading = read("\n".join([names, *rows]))
+    assert named(layout) == roles
+    assert reading.rows == 60
+
+
+def test_small_numbers_of_a_first_row_are_no_names(read):
+    layout, reading = read("0,1,2\n0,2,4\n1,1,3\n1,2,5\n")
+    assert (layout.header, reading.rows) == (False, 4)
+
+
+def test_an_id_of_several_numbers_is_read_where_its_column_is_named(read):
+    rows = [f"u{n % 7};{n % 5} {n % 3}{' 4' * (n % 2)};{n % 5}\n" for n in range(30)]
+    text = "who;what;stars\n" + "".join(rows)
+    with pytest.raises(DatasetError, match=r"if each is one id, name the column \(--item what\)"):
+        read(text)
+    layout, reading = read(text, columns={"item_id": "what"})
+    assert named(layout)["user_id"] == "who"
+    assert rows_of(reading)[1] == ("u1", "1 1 4", 1.0)
+
+
+@pytest.mark.parametrize(
+    ("plays", "said"),
+    [
+        (["950", "1.250"], ["1.250 is read as 1.25: if it is more than a thousand, write"]),
+        (["950", "1,250"], ["1,250 is read as 1.25: if it is more than a thousand, write"]),
+        (["4.125", "4.5"], []),
+        (["0.250", "0.125"], []),
+    ],
+)
+def test_decimals_that_may_be_thousands_are_said(tmp_path, plays, said):
+    path = tmp_path / "plays.csv"
+    path.write_text("user;item;playcount\n" + "".join(f"a;{play};{play}\n" for play in plays))
+    recognised = recognise(plain_file(path, path.name, tmp_path, no_report))
+    sentences = [text for text in first_rows_sentences(recognised) if "thousand" in text]
+    assert [sentence[: len(said[0])] for sentence in sentences] == said
+
+
 def test_one_scale_is_a_rating_and_no_item():
     stars = [number % 5 + 1 for number in range(100)]
     latitudes = [f"{30 + number % 50 / 7:.6f}" for number in range(100)]
