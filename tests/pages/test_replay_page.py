@@ -63,7 +63,7 @@ def test_a_recorded_run_is_there_on_the_first_visit(app, record, calls):
     open_replay(app)
     assert calls["player"]["version"] == run.run_id
     assert len(calls["replay-sentence"]["sentences"]) == 11
-    assert ": 0 1 2 3 4 5 6 7 8 9 (as it ran)" in words(app)
+    assert ": 1 2 3 4 5 6 7 8 9 10 (as it ran)" in words(app)
 
 
 def test_a_recorded_run_is_opened_by_its_name(app, record, calls, undrawn):
