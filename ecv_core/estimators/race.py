@@ -476,9 +476,8 @@ def _warn_of_scores(key: str, means: Floats) -> None:
 
 def _parameter_columns(candidates: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """A masked array for each parameter, as `GridSearchCV` has them."""
-    names: dict[str, None] = {}
-    for candidate in candidates:
-        names |= dict.fromkeys(candidate)
+    # A dict, not a set: the names stay in their order.
+    names = dict.fromkeys(itertools.chain.from_iterable(candidates))
     return {f"param_{name}": _parameter_column(name, candidates) for name in names}
 
 

@@ -365,18 +365,21 @@ def _indifferent_sentence(
     folds = counted(result.rounds[-1].n, "fold")
     loss = f"Using {winner} loses at most {margin} of its mean over all {terms.k} folds"
     # `on_dataset` is empty, or such as ' on ML-100K'.
-    sentence = f"{loss}{on_dataset}: decided after {folds}."
     if as_good:
         listing = listed(as_good)
-        sentence = f"{winner}, with {listing} as good{on_dataset}: decided after {folds}. "
-        sentence += f"{listing} {is_or_are(len(as_good))} within {margin} of the mean of {winner} "
-        sentence += f"over all {terms.k} folds, in either direction."
+        sentences = [
+            f"{winner}, with {listing} as good{on_dataset}: decided after {folds}.",
+            f"{listing} {is_or_are(len(as_good))} within {margin} of the mean of {winner} over all "
+            f"{terms.k} folds, in either direction.",
+        ]
         if undecided:
-            sentence += f" {loss}."
+            sentences.append(f"{loss}.")
+    else:
+        sentences = [f"{loss}{on_dataset}: decided after {folds}."]
     if undecided:
         are = is_or_are(len(undecided))
-        sentence += f" These folds do not show whether {listed(undecided)} {are} as good."
-    return sentence
+        sentences.append(f"These folds do not show whether {listed(undecided)} {are} as good.")
+    return " ".join(sentences)
 
 
 def _tied_sentence(
@@ -758,11 +761,7 @@ class _Step:
         if contender in (selection_round.leader, *selection_round.gaps):
             lane = replace(lane_before, folds=selection_round.n)
         if self.verdict is not None:
-            if contender == self.verdict.winner:
-                return replace(lane, state="leader", says=self._winner_words(self.verdict))
-            if contender in self.verdict.tied:
-                return self._tied_lane(self.verdict, contender, lane)
-            return _with_known_place(lane)
+            return self._lane_by_verdict(self.verdict, contender, lane)
         if contender in selection_round.still_in:
             folds_words = counted(lane.folds, "fold")
             return replace(lane, state="in", says=f"its place is not known after {folds_words}")
@@ -792,12 +791,16 @@ class _Step:
         )
         if self.verdict is None:
             return lane
-        if leader == self.verdict.winner:
-            return replace(lane, says=self._winner_words(self.verdict))
         # If the whole order is asked for, the leader is the best of the contenders that ran to the
         # end. Another contender may win.
-        if leader in self.verdict.tied:
-            return self._tied_lane(self.verdict, leader, lane)
+        return self._lane_by_verdict(self.verdict, leader, lane)
+
+    def _lane_by_verdict(self, verdict: Verdict, contender: int, lane: _Lane) -> _Lane:
+        """The last lane of a contender that was not dropped."""
+        if contender == verdict.winner:
+            return replace(lane, state="leader", says=self._winner_words(verdict))
+        if contender in verdict.tied:
+            return self._tied_lane(verdict, contender, lane)
         return _with_known_place(lane)
 
     def _winner_words(self, verdict: Verdict) -> str:

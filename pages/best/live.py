@@ -39,7 +39,7 @@ from pages.shared.live.state import (
     show_trouble,
     store,
 )
-from pages.shared.live.watch import draw_live, watch
+from pages.shared.live.watch import draw_live, redraw_page_if_changed, watch
 from pages.shared.widgets.words import run_label
 
 _RunStates = list[tuple[RunState, int]]
@@ -198,10 +198,7 @@ def _show_what_goes_on(selection_id: str, drawn_states: _RunStates, drawn_at: fl
     with errors_as_sentences():
         record = stored_plan(store(), SELECTION, selection_id)
         runs = store().group(selection_id)
-        # A change draws the page anew only if it came after the page was drawn: where folds are
-        # quicker than the drawing, the page would never be finished otherwise.
-        if watch().drawn_activity().moment > drawn_at and _run_states(runs) != drawn_states:
-            st.rerun()
+        redraw_page_if_changed(_run_states(runs), drawn_states, drawn_at)
         show_trouble()
         active = [run for run in runs if run.state.active]
         with row_container():

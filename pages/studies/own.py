@@ -45,7 +45,7 @@ from pages.shared.live.runs import (
     share_done,
 )
 from pages.shared.live.state import errors_as_sentences, show_trouble, store
-from pages.shared.live.watch import draw_live, watch
+from pages.shared.live.watch import draw_live, redraw_page_if_changed, watch
 from pages.shared.widgets.choices import pick_one
 from pages.shared.widgets.dataset_picker import INTERACTIONS
 from pages.shared.widgets.place import pick_where_to_compute
@@ -141,8 +141,7 @@ def _show_runs_now(study_id: str, drawn_states: object, drawn_at: float) -> None
             cells = cells_of(study_id)
         except InputError:
             st.rerun()  # the study has been removed meanwhile
-        if watch().drawn_activity().moment > drawn_at and _states_in_figures(cells) != drawn_states:
-            st.rerun()  # the figures below have to be drawn anew, too
+        redraw_page_if_changed(_states_in_figures(cells), drawn_states, drawn_at)
         show_trouble()
         with spread_row():
             st.markdown(progress_words(cells), width="content")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from ecv_core.records.parameters import Params
 from ecv_core.records.spec import SETTINGS, RunSpec
@@ -37,10 +38,8 @@ class Field:
 def compared_settings(specs: Sequence[RunSpec]) -> list[Field]:
     """Every setting of any spec; those that differ come first, then those that only some have."""
     tables = [spec_fields(spec) for spec in specs]
-    # A dict, not a set: the settings stay in their order.
-    names: dict[str, None] = {}
-    for table in tables:
-        names |= dict.fromkeys(table)
+    # A dict, not a set: the names stay in their order.
+    names = dict.fromkeys(chain.from_iterable(tables))
     fields = []
     for name in names:
         values = [table.get(name, ABSENT) for table in tables]

@@ -76,6 +76,20 @@ def draw_live(
     st.fragment(draw_and_listen)()
 
 
+def redraw_page_if_changed(now: object, drawn: object, drawn_at: float) -> None:
+    """For a part of a page: have the whole page drawn anew where something has changed since.
+
+    Args:
+        now: What the page depends on, as it is now.
+        drawn: The same as it was when the page was drawn.
+        drawn_at: The moment of the activity that the page was drawn from.
+    """
+    # A part is drawn with its page first, from the same activity. If that drew the page anew, and
+    # folds were quicker than the drawing, the page would never be finished.
+    if watch().drawn_activity().moment > drawn_at and now != drawn:
+        st.rerun()
+
+
 def _activity_for_later_drawing() -> Activity:
     """What goes on now, for a part of a page that is drawn anew by itself. Raises: StoreError."""
     # A page, as it begins, turns away whoever may not see it. Such a part skips that beginning, so
