@@ -36,11 +36,10 @@ from pages.run.settings import (
     pick_parameters_of_algorithms,
     set_usual_metric_and_split,
 )
-from pages.shared.base.rows import row_container
 from pages.shared.live.person import run_actions, why_not
 from pages.shared.live.runs import ChoosableRun, folds_done
 from pages.shared.live.state import KEPT_IN_ADDRESS, errors_as_sentences, escaped, run_list
-from pages.shared.widgets.choices import pick_one, switch
+from pages.shared.widgets.choices import pick_one, start_button, switch
 from pages.shared.widgets.dataset_picker import not_ready, pick_dataset
 from pages.shared.widgets.place import pick_where_to_compute
 from pages.shared.widgets.words import choice_label
@@ -210,16 +209,9 @@ def _draw_form(question: Question) -> None:
     if not missing_sentence:
         show_expected_cost([spec for _, spec in contenders.named_specs], as_contenders=True)
     compute_on = pick_where_to_compute()
-    with row_container():
-        pressed = st.button(
-            "Start the selection",
-            type="primary",
-            icon=":material/play_arrow:",
-            key="begin",
-            disabled=bool(missing_sentence),
-        )
-        st.markdown(missing_sentence)
-    if pressed:
+    if start_button(
+        "Start the selection", missing_sentence, key="begin", disabled=bool(missing_sentence)
+    ):
         open_selection(begin_selection(contenders.named_specs, question, compute_on))
         # The key of the box holds this number: the next drawing has a new box, which is closed.
         st.session_state[_STARTED] = st.session_state.get(_STARTED, 0) + 1

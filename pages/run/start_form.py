@@ -54,6 +54,7 @@ from pages.shared.base.rows import row_container
 from pages.shared.charts.plot import preload_plots
 from pages.shared.live.person import run_actions
 from pages.shared.live.state import errors_as_sentences, escaped, sentence, show_error, store
+from pages.shared.widgets.choices import start_button
 from pages.shared.widgets.dataset_picker import not_ready, pick_dataset, picked_dataset
 from pages.shared.widgets.place import pick_where_to_compute
 from pages.shared.widgets.setting_widgets import (
@@ -119,7 +120,7 @@ def start_form() -> None:
     # them. So their containers are made first and filled last.
     with st.container(key="start-room"):
         way_place = st.container()
-        start_place = row_container()
+        start_place = st.container()
         expectation_place = st.container()
     left_column, right_column = st.columns(2, gap="medium")
     with left_column.container(border=True, height="stretch"):
@@ -137,15 +138,10 @@ def start_form() -> None:
     with way_place:
         st.markdown(_way_to_start(data, specs, error_in_settings, refusal))
     with start_place:
-        pressed = st.button(
-            "Start",
-            type="primary",
-            icon=":material/play_arrow:",
-            key="start",
-            disabled=not can_start,
-        )
+        summary = ""
         if can_start:
-            st.markdown(_summary(specs))
+            summary = _summary(specs)
+        pressed = start_button("Start", summary, key="start", disabled=not can_start)
     with expectation_place:
         # Below the settings, nobody would see it who does not scroll.
         if error_in_settings:

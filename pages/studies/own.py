@@ -35,7 +35,7 @@ from ecv_core.store.plans import STUDY, PlanRecord, stored_plan, stored_plans
 from pages.run.expectation import show_expected_cost
 from pages.run.settings import pick_metric
 from pages.shared.address.link import translate_address
-from pages.shared.base.rows import row_container, spread_row
+from pages.shared.base.rows import spread_row
 from pages.shared.live.events import ALL, STEPS
 from pages.shared.live.person import run_actions, why_not
 from pages.shared.live.runs import (
@@ -46,7 +46,7 @@ from pages.shared.live.runs import (
 )
 from pages.shared.live.state import errors_as_sentences, show_trouble, store
 from pages.shared.live.watch import draw_live, redraw_page_if_changed, watch
-from pages.shared.widgets.choices import pick_one
+from pages.shared.widgets.choices import pick_one, start_button
 from pages.shared.widgets.dataset_picker import INTERACTIONS
 from pages.shared.widgets.place import pick_where_to_compute
 from pages.shared.widgets.setting_widgets import pick_setting, widget_arguments
@@ -346,15 +346,9 @@ def draw_start_form(recorded: Sequence[RunRecord], *, compare_splits: bool = Fal
     if cells:
         sentence_beside_button = _work_words(len(cells), specs_to_compute)
     compute_on = pick_where_to_compute()
-    with row_container():
-        pressed = st.button(
-            "Start the study",
-            type="primary",
-            icon=":material/play_arrow:",
-            key="start-study",
-            disabled=not cells,
-        )
-        st.markdown(sentence_beside_button)
+    pressed = start_button(
+        "Start the study", sentence_beside_button, key="start-study", disabled=not cells
+    )
     show_expected_cost(specs_to_compute)
     if pressed:
         _begin(cells, compute_on)

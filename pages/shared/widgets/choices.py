@@ -1,4 +1,4 @@
-"""Choices that are in the address and stay while one visits other pages; choices folded away."""
+"""Choices that are in the address and stay while one visits other pages; the button that starts."""
 
 from __future__ import annotations
 
@@ -102,6 +102,16 @@ def switch(
         **overrides,
     }
     return str(st.segmented_control(label, options, key=key, **arguments) or options[0])
+
+
+def start_button(label: str, words: str, *, key: str, disabled: bool) -> bool:
+    """Whether it is pressed; beside it, in Markdown, what would start or what to do first."""
+    with row_container():
+        pressed = st.button(
+            label, type="primary", icon=":material/play_arrow:", key=key, disabled=disabled
+        )
+        st.markdown(words)
+    return pressed
 
 
 def picked_line(*, key: str) -> tuple[DeltaGenerator, DeltaGenerator]:
