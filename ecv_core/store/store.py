@@ -230,7 +230,7 @@ class Store:
             if plan_id:
                 # Of several programs that go on with a plan at once, one makes its next run.
                 schema.wait_for_others(connection)
-                ids_of_plan = _run_ids_of_plan(connection, plan_id)
+                ids_of_plan = _run_ids_of_plan(connection, plan_id, specs)
             for spec in specs:
                 run_id = ids_of_plan.get(spec.key_in_plan)
                 if run_id is None:
@@ -535,14 +535,22 @@ def new_run_id() -> str:
     return uuid4().hex[:12]
 
 
-def _run_ids_of_plan(connection: sa.Connection, plan_id: str) -> dict[Hashable, str]:
+def _run_ids_of_plan(
+    connection: sa.Connection, plan_id: str, specs: Sequence[RunSpec]
+) -> dict[Hashable, str]:
     """The ids of a plan's runs that are not deleted, by `RunSpec.key_in_plan`; the oldest of each.
 
-    A run whose spec is damaged is none of them.
+    Runs whose scores differ from those of all these specs are left out, and those whose spec is
+    damaged.
     """
-    query = sa.select(runs.c.run_id, runs.c.spec).where(schema.is_not_deleted())
+    query = sa.select(runs.c.run_id, runs.c.spec).where(
+        schema.is_not_deleted(),
+        runs.c.group_id == plan_id,
+        # Only the specs of these are read: a plan asks for one run after the other.
+        runs.c.score_key.in_({spec.score_key for spec in specs}),
+    )
     ids: dict[Hashable, str] = {}
-    for row in connection.execute(query.filter_by(group_id=plan_id).order_by(runs.c.sequence)):
+    for row in connection.execute(query.order_by(runs.c.sequence)):
         with suppress(ValueError):
             ids.setdefault(RunSpec.from_json(row.spec).key_in_plan, row.run_id)
     return ids
