@@ -181,7 +181,8 @@ def dataset_of(table: pa.Table, file: str) -> str:
                 f"{listed(datasets[:2])}, and scores of different datasets are no folds of one; "
                 "give the rows of one dataset"
             )
-        return datasets[0]
+        if datasets:
+            return datasets[0]
     return ""
 
 
@@ -199,11 +200,12 @@ def check_samples(table: pa.Table, file: str) -> None:
 
 
 def _distinct_texts(table: pa.Table, column: str) -> list[str]:
-    """The different values of a column, in their order; of many the first."""
+    """The different values of a column, in their order, without those that are missing."""
     # It is imported here, as most files need none of what it loads.
     from pyarrow import compute
 
-    return [str(value) for value in compute.unique(table[column])[:_MOST_NAMED].to_pylist()]
+    values = compute.unique(table[column].drop_null()).to_pylist()
+    return [str(value) for value in values if value != ""]
 
 
 def without_summary_rows(table: pa.Table, fold_column: str, file: str) -> TablePart:

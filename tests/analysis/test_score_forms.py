@@ -1200,6 +1200,18 @@ def test_scores_of_several_datasets_are_no_folds(read_text, text) -> None:
         read_text(text)
 
 
+def test_all_datasets_of_a_file_are_counted(read_text) -> None:
+    rows = "".join(f"d{number},A,{number},0.3\n" for number in range(12))
+    with pytest.raises(InputError, match="has 12 datasets, such as d0 and d1"):
+        read_text(f"dataset,model,fold,ndcg\n{rows}")
+
+
+@pytest.mark.parametrize("first_dataset", ["", "ml"])
+def test_rows_that_leave_their_dataset_out_are_of_no_other(read_text, first_dataset) -> None:
+    scores = read_text(f"dataset,model,fold,ndcg\n{first_dataset},A,1,0.3\nml,A,2,0.4\n")
+    assert scores.dataset == "ml"
+
+
 def test_the_dataset_of_a_file_is_known_where_a_column_says_it(read_text) -> None:
     scores = read_text("dataset,model,fold,ndcg\nml,A,1,0.3\nml,A,2,0.4\n")
     assert scores.dataset == "ml"
