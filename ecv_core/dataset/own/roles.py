@@ -62,18 +62,19 @@ _ID_WORDS = {
 """Role -> what the name of its column may contain where no name of _NAMES is there."""
 _ID_ENDINGS = ("id", "key", "code", "no", "nr", "number", "ref", "sku", "hash", "md5", "index")
 """How the name of a column of ids ends, unlike 'user_age' or 'product_category'."""
+_QUANTITIES = ("quantity", "qty", "menge", "anzahl", "units")
 _ATTRIBUTES = (
+    *_QUANTITIES,
     *("age", "gender", "sex", "zip", "zipcode", "plz", "postal", "postcode", "city"),
     *("country", "state", "region", "language", "locale", "job", "occupation", "education"),
     *("income", "status", "type", "kind", "category", "genre", "year", "month", "day"),
-    *("hour", "date", "time", "price", "cost", "discount", "count", "quantity", "amount"),
+    *("hour", "date", "time", "price", "cost", "discount", "count", "amount"),
     *("total", "average", "avg", "mean", "score", "rating", "rank", "position", "length"),
     *("duration", "latitude", "lat", "longitude", "lon", "lng", "alter", "geschlecht"),
-    *("stadt", "ort", "land", "kategorie", "jahr", "preis", "menge", "anzahl"),
+    *("stadt", "ort", "land", "kategorie", "jahr", "preis"),
 )
 """What the name of a column says of users or items that are not named by it: 'user_zip_code'."""
 _NAME_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
-_QUANTITIES = ("quantity", "qty", "menge", "anzahl", "units")
 _TIME_PARTS = ("date", "time", "datum", "zeit")
 
 _DAY = r"(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])"

@@ -414,7 +414,9 @@ def test_what_users_are_like_is_no_user(read, name):
         read(f"{name},item\n{without_users}")
 
 
-@pytest.mark.parametrize("name", ["item_price", "productCategoryCode", "movie_year", "price"])
+@pytest.mark.parametrize(
+    "name", ["item_price", "productCategoryCode", "movie_year", "price", "qty"]
+)
 def test_what_items_are_like_is_no_item(read, name):
     rows = "".join(f"u{n % 7},k{n % 16},t{n % 13}\n" for n in range(60))
     layout, _ = read(f"user,{name},what\n{rows}")
