@@ -38,8 +38,6 @@ SEPARATORS = {
 }
 ONE_CHARACTER = "\x1f"
 """ASCII's unit separator; stands for a separator of two characters, which parsers cannot take."""
-_SPACES_AROUND_LINES = re.compile(rb"(?<![^\r\n]) +| +(?![^\r\n])")
-_SPACES_BETWEEN_FIELDS = re.compile(rb" +")
 _QUOTED_OR_SPACES = re.compile(rb'("[^"\r\n]*")| +')
 _ESCAPED_MARK = re.compile(rb'(?<!\\)((?:\\\\)*)\\"')
 """A quotation mark behind a backslash that is not itself behind one."""
@@ -216,13 +214,25 @@ def rewritten_lines(lines: bytes, layout: Layout) -> bytes:
     """Whole lines as parsers take them: one character between fields, and marks doubled."""
     lines = with_doubled_marks(lines, layout)
     if layout.separator == SPACES:
-        lines = _SPACES_AROUND_LINES.sub(b"", lines)
-        if layout.quotes and b'"' in lines:
-            return _QUOTED_OR_SPACES.sub(_quoted_or_separator, lines)
-        return _SPACES_BETWEEN_FIELDS.sub(ONE_CHARACTER.encode(), lines)
+        return _with_single_separators(lines, has_quoted_texts=layout.quotes and b'"' in lines)
     if len(layout.separator) > 1:
         lines = lines.replace(layout.separator.encode(), ONE_CHARACTER.encode())
     return lines
+
+
+def _with_single_separators(lines: bytes, *, has_quoted_texts: bool) -> bytes:
+    """Lines of aligned columns with one character between fields, and none around them."""
+    separator = ONE_CHARACTER.encode()
+    if has_quoted_texts:
+        lines = _QUOTED_OR_SPACES.sub(_quoted_or_separator, lines)
+    else:
+        # Each pass halves the spaces in a row; a pattern would take longer.
+        while b"  " in lines:
+            lines = lines.replace(b"  ", b" ")
+        lines = lines.replace(b" ", separator)
+    for end in (b"\n", b"\r"):
+        lines = lines.replace(separator + end, end).replace(end + separator, end)
+    return lines.removeprefix(separator).removesuffix(separator)
 
 
 def with_doubled_marks(lines: bytes, layout: Layout) -> bytes:

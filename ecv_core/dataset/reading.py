@@ -255,7 +255,9 @@ def _usable_values(
 
 def _has_names_again(batch: Batch, layout: Layout) -> Mask:
     """Which rows have the names of columns, as where files were joined one after the other."""
-    may_have_names = layout.form is Form.DELIMITED and layout.header
+    # Numbers that pandas gives to columns without names are ids of users and items, too.
+    are_numbered = any(map(str.isdigit, layout.names))
+    may_have_names = layout.form is Form.DELIMITED and layout.header and not are_numbered
     has_names = np.full(len(batch), may_have_names)
     if not may_have_names:
         return has_names

@@ -143,7 +143,8 @@ def with_guesses(layout: Layout, rows: Sequence[Row]) -> Recognised:
     if len(layout.names) < 2:
         raise Unreadable(_one_column_sentence(list(map("".join, rows))))
     has_names = layout.form is not Form.DELIMITED or layout.header
-    if all(map(is_number, layout.names[1:])):  # They are numbers of columns, which tell nothing.
+    # Numbers of columns, as pandas writes them, tell nothing.
+    if all(map(is_number, layout.names[1:])) and not is_role_name(layout.names[0]):
         has_names = False
     roles = guess_roles(layout.names, rows, has_names=has_names)
     # In a file that nobody describes, NULL, NA and the like are taken for missing ids.

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from ecv_core.dataset.layout import Form, TimeUnit
+from ecv_core.dataset.layout import SPACES, Form, Layout, TimeUnit, rewritten_lines
 from ecv_core.dataset.losses import REPEATED, WIDTH
 from ecv_core.dataset.own import recognise_with_corrections
 from ecv_core.dataset.own.recognise import first_rows_sentences, recognise
@@ -257,10 +257,17 @@ def test_a_number_of_thousands_of_digits_is_an_id():
 )
 def test_numbers_of_columns_as_pandas_writes_them_are_names(read, names, row, roles):
     row = row.replace("{}", "{3}")
-    rows = [row.format(n % 7, 10 + n % 17, n % 5, n) for n in range(60)]
+    # The 35th is of user 0 and item 1, as the names are.
+    rows = [row.format(n % 7, n % 17, n % 5, n) for n in range(60)]
     layout, reading = read("\n".join([names, *rows]))
     assert named(layout) == roles
-    assert reading.rows == 60
+    assert (reading.rows, reading.unused) == (60, {})
+
+
+def test_a_name_before_numbers_of_columns_tells(read):
+    rows = [f"{n},a{n % 7},b{n % 17},{n % 5}" for n in range(60)]
+    layout, _ = read("\n".join(["user,1,2,3", *rows]))
+    assert named(layout)["user_id"] == "user"
 
 
 def test_small_numbers_of_a_first_row_are_no_names(read):
@@ -547,6 +554,13 @@ def test_a_quoted_text_between_aligned_columns_keeps_its_spaces(read):
     rows = "".join(f'"u{n % 3}"    "The  Film {n:<3}"   {n % 5}\n' for n in range(12))
     _, reading = read(f"user   title   rating\n{rows}")
     assert rows_of(reading)[11] == ("u2", "The  Film 11 ", 1.0)
+
+
+@pytest.mark.parametrize("quotes", [True, False])
+def test_a_million_spaces_between_aligned_columns_are_as_good_as_two(quotes):
+    layout = Layout(form=Form.DELIMITED, names=("user", "item"), separator=SPACES, quotes=quotes)
+    wide = b' \r\n"a" ' + b" " * 1_000_000 + b"b \r\nc d\n"
+    assert rewritten_lines(wide, layout) == b'\r\n"a"\x1fb\r\nc\x1fd\n'
 
 
 def test_numbers_of_rows_before_aligned_columns_have_no_name(read):
