@@ -506,6 +506,8 @@ def test_a_fold_begun_again_as_its_node_went_after_the_result_was_in_is_ended(
 
 @pytest.fixture
 def network() -> Iterator[Network]:
+    """Tests name it before `on`, so that it ends last: without it, the address of a scheduler that
+    a client looks for again is one of the network outside, where something else may answer."""
     if why := no_network():
         pytest.skip(why)
     one = Network()
@@ -526,7 +528,7 @@ GIVES_UP = 12.0
 
 @pytest.mark.slow
 def test_a_node_that_is_cut_off_loses_the_fold_that_it_computes_and_no_other(
-    store: Store, on, tmp_path: Path, marks: Path, network: Network, gives_up
+    store: Store, network: Network, on, tmp_path: Path, marks: Path, gives_up
 ) -> None:
     scheduler = Scheduler(tmp_path, HERE)
     try:
@@ -561,7 +563,7 @@ def test_a_node_that_is_cut_off_loses_the_fold_that_it_computes_and_no_other(
 
 @pytest.mark.slow
 def test_a_coordinator_that_is_cut_off_from_its_scheduler_goes_on_when_it_is_back(
-    store: Store, on, tmp_path: Path, marks: Path, network: Network, gives_up
+    store: Store, network: Network, on, tmp_path: Path, marks: Path, gives_up
 ) -> None:
     scheduler = Scheduler(tmp_path, THERE, network.inside)
     try:
